@@ -1,0 +1,179 @@
+//! `completion/complete`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::meta::MetaObject;
+
+/// Most values one result may hold.
+const MAX_VALUES: usize = 100;
+
+/// Params of `completion/complete`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteRequestParams {
+    /// What the argument belongs to.
+    #[serde(rename = "ref")]
+    pub reference: Reference,
+    /// What has been typed so far.
+    pub argument: CompleteArgument,
+    /// What is already known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<CompleteContext>,
+    /// Metadata of the request.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl CompleteRequestParams {
+    /// Completes `argument` of `reference`.
+    pub fn new(reference: Reference, argument: CompleteArgument) -> Self {
+        Self {
+            reference,
+            argument,
+            context: None,
+            meta: None,
+        }
+    }
+}
+
+setters!(CompleteRequestParams { plain { context: CompleteContext, meta: MetaObject } });
+
+/// What is being filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Reference {
+    /// A prompt.
+    #[serde(rename = "ref/prompt")]
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its name for people.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// A resource template.
+    #[serde(rename = "ref/resource")]
+    Resource {
+        /// Its URI template.
+        uri: String,
+    },
+}
+
+impl Reference {
+    /// The prompt of this name.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt {
+            name: name.into(),
+            title: None,
+        }
+    }
+
+    /// The template of this URI template.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource { uri: uri.into() }
+    }
+}
+
+/// The argument being typed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteArgument {
+    /// Its name.
+    pub name: String,
+    /// What has been typed.
+    pub value: String,
+}
+
+impl CompleteArgument {
+    /// The argument `name`, with `value` typed so far.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+/// Arguments filled in before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteContext {
+    /// Values by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+}
+
+impl CompleteContext {
+    /// Nothing known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+setters!(CompleteContext { plain { arguments: BTreeMap<String, String> } });
+
+/// Result of `completion/complete`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteResult {
+    /// The suggestions.
+    pub completion: Completion,
+    /// Metadata of the result.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl CompleteResult {
+    /// Suggests the first hundred of `values` (COMP-S-02); if there were more,
+    /// says how many.
+    pub fn new(mut values: Vec<String>) -> Self {
+        let mut completion = Completion {
+            values: Vec::new(),
+            total: None,
+            has_more: None,
+        };
+        if values.len() > MAX_VALUES {
+            completion.total = Some(values.len() as u64);
+            completion.has_more = Some(true);
+            values.truncate(MAX_VALUES);
+        }
+        completion.values = values;
+        Self {
+            completion,
+            meta: None,
+        }
+    }
+
+    /// Says how many values there are in all.
+    #[must_use]
+    pub fn total(mut self, total: u64) -> Self {
+        self.completion.total = Some(total);
+        self
+    }
+
+    /// Says whether there are more values.
+    #[must_use]
+    pub fn has_more(mut self, has_more: bool) -> Self {
+        self.completion.has_more = Some(has_more);
+        self
+    }
+}
+
+setters!(CompleteResult { plain { meta: MetaObject } });
+
+/// Suggested values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Completion {
+    /// The best ones first.
+    pub values: Vec<String>,
+    /// How many there are in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Whether there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_more: Option<bool>,
+}

@@ -1,0 +1,65 @@
+//! `server/discover`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{self, CacheScope, cacheable};
+use crate::capabilities::ServerCapabilities;
+use crate::meta::MetaObject;
+use crate::version::Version;
+
+/// What a server speaks and offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DiscoverResult {
+    /// Revisions it speaks, some perhaps unknown here.
+    pub supported_versions: Vec<String>,
+    /// What it can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// How long the result stays fresh, in milliseconds.
+    #[serde(
+        default,
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may share the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// Metadata of the result.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl DiscoverResult {
+    /// A result that is not to be cached.
+    pub fn new(
+        supported_versions: impl IntoIterator<Item = impl Into<String>>,
+        capabilities: ServerCapabilities,
+    ) -> Self {
+        Self {
+            supported_versions: supported_versions.into_iter().map(Into::into).collect(),
+            capabilities,
+            instructions: None,
+            ttl_ms: Some(0),
+            cache_scope: Some(CacheScope::Private),
+            meta: None,
+        }
+    }
+
+    /// The supported revisions that this crate knows, as listed.
+    pub fn versions(&self) -> impl Iterator<Item = Version> {
+        self.supported_versions
+            .iter()
+            .filter_map(|version| version.parse().ok())
+    }
+}
+
+setters!(DiscoverResult {
+    into { instructions: String }
+    plain { meta: MetaObject }
+});
+cacheable!(DiscoverResult);

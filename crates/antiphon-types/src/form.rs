@@ -1,0 +1,694 @@
+//! The flat schemas that elicitation forms are made of.
+
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Number, Value};
+
+type Object = Map<String, Value>;
+
+/// The fields of a form, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct FormSchema {
+    /// The `$schema` dialect.
+    pub schema: Option<String>,
+    /// The fields by name.
+    pub properties: Vec<(String, PrimitiveSchema)>,
+    /// Names of the fields that must be filled in.
+    pub required: Option<Vec<String>>,
+    /// Keywords a form does not have, kept as they came.
+    pub extra: Object,
+}
+
+impl FormSchema {
+    /// A form without fields.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A form from a schema made by hand; fails unless it is an object schema
+    /// with `properties` that are objects.
+    pub fn from_value(mut schema: Object) -> Result<Self, serde_json::Error> {
+        let fail = serde_json::Error::custom::<&str>;
+        if schema.shift_remove("type").as_ref().and_then(Value::as_str) != Some("object") {
+            return Err(fail("a form's `type` must be \"object\""));
+        }
+        let Some(Value::Object(properties)) = schema.shift_remove("properties") else {
+            return Err(fail("a form's `properties` must be an object"));
+        };
+        let properties = properties
+            .into_iter()
+            .map(|(name, value)| match value {
+                Value::Object(schema) => Ok((name, PrimitiveSchema::from_value(schema))),
+                _ => Err(fail("a form field must be an object")),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            schema: schema
+                .shift_remove("$schema")
+                .map(serde_json::from_value)
+                .transpose()?,
+            properties,
+            required: schema
+                .shift_remove("required")
+                .map(serde_json::from_value)
+                .transpose()?,
+            extra: schema,
+        })
+    }
+
+    /// Adds a field that must be filled in.
+    #[must_use]
+    pub fn required(self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
+        let name = name.into();
+        let mut form = self.optional(name.clone(), schema);
+        form.required.get_or_insert_default().push(name);
+        form
+    }
+
+    /// Adds a field that may be left out.
+    #[must_use]
+    pub fn optional(mut self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
+        let name = name.into();
+        let schema = schema.into();
+        if let Some(required) = &mut self.required {
+            required.retain(|other| *other != name);
+        }
+        match self.properties.iter_mut().find(|(other, _)| *other == name) {
+            Some(field) => field.1 = schema,
+            None => self.properties.push((name, schema)),
+        }
+        self
+    }
+
+    /// The field of this name.
+    pub fn property(&self, name: &str) -> Option<&PrimitiveSchema> {
+        let mut fields = self.properties.iter();
+        fields
+            .find(|(other, _)| other == name)
+            .map(|(_, schema)| schema)
+    }
+
+    /// Whether the field of this name must be filled in.
+    pub fn is_required(&self, name: &str) -> bool {
+        let required = self.required.as_deref().unwrap_or_default();
+        required.iter().any(|other| other == name)
+    }
+}
+
+impl Serialize for FormSchema {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        struct Properties<'a>(&'a [(String, PrimitiveSchema)]);
+        impl Serialize for Properties<'_> {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_map(self.0.iter().map(|(name, schema)| (name, schema)))
+            }
+        }
+
+        let mut out = to.serialize_map(None)?;
+        if let Some(schema) = &self.schema {
+            out.serialize_entry("$schema", schema)?;
+        }
+        out.serialize_entry("type", "object")?;
+        out.serialize_entry("properties", &Properties(&self.properties))?;
+        if let Some(required) = self.required.as_ref() {
+            out.serialize_entry("required", required)?;
+        }
+        for (keyword, value) in &self.extra {
+            out.serialize_entry(keyword, value)?;
+        }
+        out.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for FormSchema {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::from_value(Object::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// One field of a form.
+///
+/// Anything that would not be written back as it came is kept as
+/// [`PrimitiveSchema::Other`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum PrimitiveSchema {
+    /// A text.
+    String(StringSchema),
+    /// A number.
+    Number(NumberSchema),
+    /// Yes or no.
+    Boolean(BooleanSchema),
+    /// One of several texts.
+    UntitledSingleSelect(UntitledSingleSelectEnumSchema),
+    /// One of several titled texts.
+    TitledSingleSelect(TitledSingleSelectEnumSchema),
+    /// Some of several texts.
+    UntitledMultiSelect(UntitledMultiSelectEnumSchema),
+    /// Some of several titled texts.
+    TitledMultiSelect(TitledMultiSelectEnumSchema),
+    /// One of several texts, titled by the older `enumNames`.
+    LegacyTitledEnum(LegacyTitledEnumSchema),
+    /// Something else, as it came.
+    Other(Object),
+}
+
+impl PrimitiveSchema {
+    /// Recognises the kind of a field.
+    pub fn from_value(schema: Object) -> Self {
+        let items = |keyword| {
+            schema
+                .get("items")
+                .is_some_and(|items| items.get(keyword).is_some())
+        };
+        let kind = match schema.get("type").and_then(Value::as_str) {
+            Some("string") if schema.contains_key("oneOf") => {
+                typed(&schema).map(Self::TitledSingleSelect)
+            }
+            Some("string") if schema.contains_key("enumNames") => {
+                typed(&schema).map(Self::LegacyTitledEnum)
+            }
+            Some("string") if schema.contains_key("enum") => {
+                typed(&schema).map(Self::UntitledSingleSelect)
+            }
+            Some("string") => typed(&schema).map(Self::String),
+            Some("number" | "integer") => typed(&schema).map(Self::Number),
+            Some("boolean") => typed(&schema).map(Self::Boolean),
+            Some("array") if items("anyOf") => typed(&schema).map(Self::TitledMultiSelect),
+            Some("array") if items("enum") => typed(&schema).map(Self::UntitledMultiSelect),
+            _ => None,
+        };
+        kind.unwrap_or(Self::Other(schema))
+    }
+}
+
+impl Serialize for PrimitiveSchema {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::String(schema) => schema.serialize(to),
+            Self::Number(schema) => schema.serialize(to),
+            Self::Boolean(schema) => schema.serialize(to),
+            Self::UntitledSingleSelect(schema) => schema.serialize(to),
+            Self::TitledSingleSelect(schema) => schema.serialize(to),
+            Self::UntitledMultiSelect(schema) => schema.serialize(to),
+            Self::TitledMultiSelect(schema) => schema.serialize(to),
+            Self::LegacyTitledEnum(schema) => schema.serialize(to),
+            Self::Other(schema) => schema.serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PrimitiveSchema {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Object::deserialize(from).map(Self::from_value)
+    }
+}
+
+/// Decodes `schema`, provided that it can be written back unchanged.
+fn typed<T: Serialize + for<'de> Deserialize<'de>>(schema: &Object) -> Option<T> {
+    let typed: T = T::deserialize(schema).ok()?;
+    let back = serde_json::to_value(&typed).ok()?;
+    (back.as_object() == Some(schema)).then_some(typed)
+}
+
+/// A `type` member that has only one value.
+macro_rules! type_name {
+    ($name:ident, $variant:ident) => {
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum $name {
+            #[default]
+            $variant,
+        }
+    };
+}
+type_name!(StringType, String);
+type_name!(BooleanType, Boolean);
+type_name!(ArrayType, Array);
+
+/// A text field.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StringSchema {
+    #[serde(rename = "type")]
+    kind: StringType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Fewest characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u64>,
+    /// Most characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// What the text must look like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<StringFormat>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl StringSchema {
+    /// Any text.
+    pub fn new() -> Self {
+        Default::default()
+    }
+}
+
+setters!(StringSchema {
+    into { title: String, description: String, default: String }
+    plain { min_length: u64, max_length: u64, format: StringFormat }
+});
+
+/// What a text must look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StringFormat {
+    /// A mail address.
+    Email,
+    /// A URI.
+    Uri,
+    /// A date.
+    Date,
+    /// A date and time.
+    DateTime,
+}
+
+/// A number field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NumberSchema {
+    /// Whole numbers, or any.
+    #[serde(rename = "type")]
+    pub kind: NumberKind,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Least value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<Number>,
+    /// Greatest value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<Number>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Number>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl NumberSchema {
+    /// Any whole number.
+    pub fn integer() -> Self {
+        Self::new(NumberKind::Integer)
+    }
+
+    /// Any number.
+    pub fn number() -> Self {
+        Self::new(NumberKind::Number)
+    }
+
+    /// Any number of this kind.
+    pub fn new(kind: NumberKind) -> Self {
+        Self {
+            kind,
+            title: None,
+            description: None,
+            minimum: None,
+            maximum: None,
+            default: None,
+            extra: Object::new(),
+        }
+    }
+}
+
+setters!(NumberSchema {
+    into {
+        title: String,
+        description: String,
+        minimum: Number,
+        maximum: Number,
+        default: Number,
+    }
+});
+
+/// Whole numbers, or any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberKind {
+    /// Whole numbers.
+    Integer,
+    /// Any number.
+    Number,
+}
+
+/// A yes-or-no field.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BooleanSchema {
+    #[serde(rename = "type")]
+    kind: BooleanType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<bool>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl BooleanSchema {
+    /// Yes or no.
+    pub fn new() -> Self {
+        Default::default()
+    }
+}
+
+setters!(BooleanSchema {
+    into { title: String, description: String }
+    plain { default: bool }
+});
+
+/// One of several texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UntitledSingleSelectEnumSchema {
+    #[serde(rename = "type")]
+    kind: StringType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The texts to choose from, the `enum` keyword.
+    #[serde(rename = "enum")]
+    pub values: Vec<String>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl UntitledSingleSelectEnumSchema {
+    /// One of these texts.
+    pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            kind: StringType::default(),
+            title: None,
+            description: None,
+            values: values.into_iter().map(Into::into).collect(),
+            default: None,
+            extra: Object::new(),
+        }
+    }
+}
+
+setters!(UntitledSingleSelectEnumSchema {
+    into { title: String, description: String, default: String }
+});
+
+/// A value to choose, and its name for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TitledOption {
+    /// The value, the `const` keyword.
+    #[serde(rename = "const")]
+    pub value: String,
+    /// Its name for people.
+    pub title: String,
+}
+
+impl TitledOption {
+    /// This value under this name.
+    pub fn new(value: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            value: value.into(),
+            title: title.into(),
+        }
+    }
+}
+
+impl<V: Into<String>, T: Into<String>> From<(V, T)> for TitledOption {
+    fn from((value, title): (V, T)) -> Self {
+        Self::new(value, title)
+    }
+}
+
+/// One of several titled texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TitledSingleSelectEnumSchema {
+    #[serde(rename = "type")]
+    kind: StringType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What to choose from.
+    pub one_of: Vec<TitledOption>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl TitledSingleSelectEnumSchema {
+    /// One of these.
+    pub fn new(one_of: impl IntoIterator<Item = impl Into<TitledOption>>) -> Self {
+        Self {
+            kind: StringType::default(),
+            title: None,
+            description: None,
+            one_of: one_of.into_iter().map(Into::into).collect(),
+            default: None,
+            extra: Object::new(),
+        }
+    }
+}
+
+setters!(TitledSingleSelectEnumSchema {
+    into { title: String, description: String, default: String }
+});
+
+/// Some of several texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct UntitledMultiSelectEnumSchema {
+    #[serde(rename = "type")]
+    kind: ArrayType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Fewest to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<u64>,
+    /// Most to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    items: UntitledItems,
+    /// The values to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<String>>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct UntitledItems {
+    #[serde(rename = "type")]
+    kind: StringType,
+    #[serde(rename = "enum")]
+    values: Vec<String>,
+}
+
+impl UntitledMultiSelectEnumSchema {
+    /// Some of these texts.
+    pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            kind: ArrayType::default(),
+            title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: UntitledItems {
+                kind: StringType::default(),
+                values: values.into_iter().map(Into::into).collect(),
+            },
+            default: None,
+            extra: Object::new(),
+        }
+    }
+
+    /// The texts to choose from.
+    pub fn values(&self) -> &[String] {
+        &self.items.values
+    }
+}
+
+setters!(UntitledMultiSelectEnumSchema {
+    into { title: String, description: String }
+    plain { min_items: u64, max_items: u64, default: Vec<String> }
+});
+
+/// Some of several titled texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TitledMultiSelectEnumSchema {
+    #[serde(rename = "type")]
+    kind: ArrayType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Fewest to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<u64>,
+    /// Most to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    items: TitledItems,
+    /// The values to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<String>>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TitledItems {
+    any_of: Vec<TitledOption>,
+}
+
+impl TitledMultiSelectEnumSchema {
+    /// Some of these.
+    pub fn new(any_of: impl IntoIterator<Item = impl Into<TitledOption>>) -> Self {
+        Self {
+            kind: ArrayType::default(),
+            title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: TitledItems {
+                any_of: any_of.into_iter().map(Into::into).collect(),
+            },
+            default: None,
+            extra: Object::new(),
+        }
+    }
+
+    /// What to choose from.
+    pub fn any_of(&self) -> &[TitledOption] {
+        &self.items.any_of
+    }
+}
+
+setters!(TitledMultiSelectEnumSchema {
+    into { title: String, description: String }
+    plain { min_items: u64, max_items: u64, default: Vec<String> }
+});
+
+/// One of several texts, titled by the older `enumNames`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct LegacyTitledEnumSchema {
+    #[serde(rename = "type")]
+    kind: StringType,
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The texts to choose from, the `enum` keyword.
+    #[serde(rename = "enum")]
+    pub values: Vec<String>,
+    /// Their names for people, in the same order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enum_names: Option<Vec<String>>,
+    /// The value to start with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Other keywords, as they came.
+    #[serde(flatten)]
+    pub extra: Object,
+}
+
+impl LegacyTitledEnumSchema {
+    /// One of these.
+    pub fn new(options: impl IntoIterator<Item = impl Into<TitledOption>>) -> Self {
+        let options = options.into_iter().map(Into::into);
+        let (values, names) = options.map(|option| (option.value, option.title)).unzip();
+        Self {
+            kind: StringType::default(),
+            title: None,
+            description: None,
+            values,
+            enum_names: Some(names),
+            default: None,
+            extra: Object::new(),
+        }
+    }
+}
+
+setters!(LegacyTitledEnumSchema {
+    into { title: String, description: String, default: String }
+});
+
+/// Lets a schema stand where a field is wanted.
+macro_rules! is_field {
+    ($($schema:ident => $variant:ident),* $(,)?) => {$(
+        impl From<$schema> for PrimitiveSchema {
+            fn from(schema: $schema) -> Self {
+                Self::$variant(schema)
+            }
+        }
+    )*};
+}
+is_field!(
+    StringSchema => String,
+    NumberSchema => Number,
+    BooleanSchema => Boolean,
+    UntitledSingleSelectEnumSchema => UntitledSingleSelect,
+    TitledSingleSelectEnumSchema => TitledSingleSelect,
+    UntitledMultiSelectEnumSchema => UntitledMultiSelect,
+    TitledMultiSelectEnumSchema => TitledMultiSelect,
+    LegacyTitledEnumSchema => LegacyTitledEnum,
+    Object => Other,
+);

@@ -1,0 +1,94 @@
+//! `subscriptions/listen`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::jsonrpc::RequestId;
+use crate::meta::{self, MetaObject};
+
+/// Which notifications to deliver; `false` and absent both mean no.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscriptionFilter {
+    /// Changes of the tool list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_list_changed: Option<bool>,
+    /// Changes of the prompt list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_list_changed: Option<bool>,
+    /// Changes of the resource list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources_list_changed: Option<bool>,
+    /// Changes of the resources at these URIs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_subscriptions: Option<Vec<String>>,
+}
+
+/// Params of `subscriptions/listen`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenRequestParams {
+    /// What the client wants.
+    pub notifications: SubscriptionFilter,
+    /// Metadata of the request.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl SubscriptionsListenRequestParams {
+    /// Asks for these.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self {
+            notifications,
+            meta: None,
+        }
+    }
+}
+
+setters!(SubscriptionsListenRequestParams { plain { meta: MetaObject } });
+
+/// The first message of a subscription.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsAcknowledgedNotificationParams {
+    /// What the server will deliver.
+    pub notifications: SubscriptionFilter,
+    /// Metadata of the notification; holds the subscription id.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl SubscriptionsAcknowledgedNotificationParams {
+    /// Promises these.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self {
+            notifications,
+            meta: None,
+        }
+    }
+}
+
+setters!(SubscriptionsAcknowledgedNotificationParams { plain { meta: MetaObject } });
+
+/// The end of a subscription, by the server's will.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenResult {
+    /// Metadata of the result; holds the subscription id.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<MetaObject>,
+}
+
+impl SubscriptionsListenResult {
+    /// Ends the subscription that the request `id` opened.
+    pub fn new(id: &RequestId) -> Self {
+        let id = serde_json::to_value(id).unwrap_or_default();
+        Self {
+            meta: Some(MetaObject::from_iter([(
+                meta::SUBSCRIPTION_ID.to_owned(),
+                id,
+            )])),
+        }
+    }
+}
+
+setters!(SubscriptionsListenResult { plain { meta: MetaObject } });

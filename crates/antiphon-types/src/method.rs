@@ -1,0 +1,186 @@
+//! The modern methods, and decoding of their results.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::complete::{CompleteRequestParams, CompleteResult};
+use crate::discover::DiscoverResult;
+use crate::listen::{SubscriptionsListenRequestParams, SubscriptionsListenResult};
+use crate::meta::{PaginatedRequestParams, RequestParams};
+use crate::prompt::{GetPromptRequestParams, GetPromptResult, ListPromptsResult};
+use crate::resource::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceRequestParams, ReadResourceResult,
+};
+use crate::round::InputRequired;
+use crate::tagged;
+use crate::tool::{CallToolRequestParams, CallToolResult, ListToolsResult};
+
+/// A request method and the shapes that belong to it.
+pub trait Method {
+    /// Its name on the wire.
+    const NAME: &'static str;
+    /// Whether its result may ask for input.
+    const MAY_ASK: bool;
+    /// Its params.
+    type Params: Serialize + DeserializeOwned;
+    /// Its complete result.
+    type Result: Serialize + DeserializeOwned;
+}
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $type:ident = $name:literal($params:ty) -> $result:ty, $may_ask:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $type;
+
+        impl Method for $type {
+            const NAME: &'static str = $name;
+            const MAY_ASK: bool = $may_ask;
+            type Params = $params;
+            type Result = $result;
+        }
+    )*};
+}
+
+methods! {
+    /// `server/discover`.
+    Discover = "server/discover"(RequestParams) -> DiscoverResult, false;
+    /// `tools/list`.
+    ListTools = "tools/list"(PaginatedRequestParams) -> ListToolsResult, false;
+    /// `tools/call`.
+    CallTool = "tools/call"(CallToolRequestParams) -> CallToolResult, true;
+    /// `prompts/list`.
+    ListPrompts = "prompts/list"(PaginatedRequestParams) -> ListPromptsResult, false;
+    /// `prompts/get`.
+    GetPrompt = "prompts/get"(GetPromptRequestParams) -> GetPromptResult, true;
+    /// `resources/list`.
+    ListResources = "resources/list"(PaginatedRequestParams) -> ListResourcesResult, false;
+    /// `resources/templates/list`.
+    ListResourceTemplates = "resources/templates/list"(PaginatedRequestParams)
+        -> ListResourceTemplatesResult, false;
+    /// `resources/read`.
+    ReadResource = "resources/read"(ReadResourceRequestParams) -> ReadResourceResult, true;
+    /// `completion/complete`.
+    Complete = "completion/complete"(CompleteRequestParams) -> CompleteResult, false;
+    /// `subscriptions/listen`.
+    SubscriptionsListen = "subscriptions/listen"(SubscriptionsListenRequestParams)
+        -> SubscriptionsListenResult, false;
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome<T> {
+    /// With its result.
+    Complete(T),
+    /// With questions; send it again with the answers.
+    InputRequired(InputRequired),
+}
+
+/// Decodes a result by the method that was asked and its `resultType` alone;
+/// without one it is complete.
+pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, DecodeError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Peek {
+        #[serde(default, deserialize_with = "tagged::present")]
+        result_type: Option<String>,
+    }
+
+    let json = |source| DecodeError {
+        method: M::NAME,
+        kind: DecodeErrorKind::Shape,
+        detail: None,
+        source: Some(source),
+    };
+    // A struct would also decode from a list.
+    if !raw.get().trim_start().starts_with('{') {
+        return Err(DecodeError {
+            method: M::NAME,
+            kind: DecodeErrorKind::Shape,
+            detail: Some("not an object".to_owned()),
+            source: None,
+        });
+    }
+    let Peek { result_type } = serde_json::from_str(raw.get()).map_err(json)?;
+    match result_type.as_deref() {
+        None | Some("complete") => serde_json::from_str(raw.get())
+            .map(Outcome::Complete)
+            .map_err(json),
+        Some("input_required") if M::MAY_ASK => serde_json::from_str(raw.get())
+            .map(Outcome::InputRequired)
+            .map_err(json),
+        Some("input_required") => Err(DecodeError {
+            method: M::NAME,
+            kind: DecodeErrorKind::MayNotAsk,
+            detail: None,
+            source: None,
+        }),
+        Some(_) => Err(DecodeError {
+            method: M::NAME,
+            kind: DecodeErrorKind::UnknownResultType,
+            detail: result_type,
+            source: None,
+        }),
+    }
+}
+
+/// A result that is not valid for its method.
+#[derive(Debug)]
+pub struct DecodeError {
+    method: &'static str,
+    kind: DecodeErrorKind,
+    detail: Option<String>,
+    source: Option<serde_json::Error>,
+}
+
+impl DecodeError {
+    /// What is wrong with it.
+    pub fn kind(&self) -> DecodeErrorKind {
+        self.kind
+    }
+
+    /// The `resultType` that is not known.
+    pub fn unknown_result_type(&self) -> Option<&str> {
+        match self.kind {
+            DecodeErrorKind::UnknownResultType => self.detail.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invalid result of {}: ", self.method)?;
+        let detail = self.detail.as_deref().unwrap_or_default();
+        match (self.kind, &self.source) {
+            (DecodeErrorKind::Shape, Some(source)) => fmt::Display::fmt(source, f),
+            (DecodeErrorKind::Shape, None) => f.write_str(detail),
+            (DecodeErrorKind::UnknownResultType, _) => {
+                write!(f, "unknown resultType {detail:?}")
+            }
+            (DecodeErrorKind::MayNotAsk, _) => f.write_str("this method may not ask for input"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// What is wrong with a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// Its members do not fit.
+    Shape,
+    /// Its `resultType` is not known.
+    UnknownResultType,
+    /// It asks for input, which the method may not.
+    MayNotAsk,
+}

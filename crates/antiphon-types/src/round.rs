@@ -1,0 +1,365 @@
+//! Rounds: a server that needs input ends the request with questions, and the
+//! client sends it again with the answers.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::capabilities::{ClientCapabilities, ElicitationCapability};
+use crate::elicit::{ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams};
+use crate::meta::MetaObject;
+use crate::roots::ListRootsRequestParams;
+use crate::sample::{CreateMessageRequestParams, IncludeContext};
+use crate::tagged;
+
+const ELICIT: &str = "elicitation/create";
+const SAMPLE: &str = "sampling/createMessage";
+const ROOTS: &str = "roots/list";
+
+/// One question to the client: a bare `method` and `params`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InputRequest {
+    /// `elicitation/create`: ask the user.
+    Elicit(ElicitRequestParams),
+    /// `sampling/createMessage`: call the model.
+    Sample(Box<CreateMessageRequestParams>),
+    /// `roots/list`: name the roots.
+    Roots(Option<ListRootsRequestParams>),
+    /// A method unknown here.
+    Other {
+        /// Its name.
+        method: String,
+        /// Its params, if there were any.
+        params: Option<Value>,
+    },
+}
+
+impl InputRequest {
+    /// Asks for the roots.
+    pub fn roots() -> Self {
+        Self::Roots(None)
+    }
+
+    /// The method's name.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Elicit(_) => ELICIT,
+            Self::Sample(_) => SAMPLE,
+            Self::Roots(_) => ROOTS,
+            Self::Other { method, .. } => method,
+        }
+    }
+
+    fn from_parts(method: String, params: Option<Value>) -> Result<Self, serde_json::Error> {
+        let required = |params: Option<Value>| {
+            params.ok_or_else(|| serde_json::Error::missing_field("params"))
+        };
+        Ok(match method.as_str() {
+            ELICIT => Self::Elicit(serde_json::from_value(required(params)?)?),
+            SAMPLE => Self::Sample(serde_json::from_value(required(params)?)?),
+            ROOTS => Self::Roots(serde_json::from_value(params.unwrap_or_default())?),
+            _ => Self::Other { method, params },
+        })
+    }
+
+    /// Adds what the client must be able to do to answer.
+    fn require(&self, required: &mut ClientCapabilities) {
+        match self {
+            Self::Elicit(params) => {
+                let elicitation = required.elicitation.get_or_insert_default();
+                let ElicitationCapability { form, url } = elicitation;
+                match params {
+                    ElicitRequestParams::Form(_) => form.get_or_insert_default(),
+                    ElicitRequestParams::Url(_) => url.get_or_insert_default(),
+                };
+            }
+            Self::Sample(params) => {
+                let sampling = required.sampling.get_or_insert_default();
+                if params.tools.is_some() || params.tool_choice.is_some() {
+                    sampling.tools.get_or_insert_default();
+                }
+                if !matches!(params.include_context, None | Some(IncludeContext::None)) {
+                    sampling.context.get_or_insert_default();
+                }
+            }
+            Self::Roots(_) => {
+                required.roots.get_or_insert_default();
+            }
+            Self::Other { .. } => {}
+        }
+    }
+}
+
+impl From<ElicitRequestParams> for InputRequest {
+    fn from(params: ElicitRequestParams) -> Self {
+        Self::Elicit(params)
+    }
+}
+
+impl From<ElicitRequestFormParams> for InputRequest {
+    fn from(params: ElicitRequestFormParams) -> Self {
+        Self::Elicit(params.into())
+    }
+}
+
+impl From<ElicitRequestUrlParams> for InputRequest {
+    fn from(params: ElicitRequestUrlParams) -> Self {
+        Self::Elicit(params.into())
+    }
+}
+
+impl From<CreateMessageRequestParams> for InputRequest {
+    fn from(params: CreateMessageRequestParams) -> Self {
+        Self::Sample(Box::new(params))
+    }
+}
+
+impl From<ListRootsRequestParams> for InputRequest {
+    fn from(params: ListRootsRequestParams) -> Self {
+        Self::Roots(Some(params))
+    }
+}
+
+impl Serialize for InputRequest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let bare = matches!(self, Self::Roots(None) | Self::Other { params: None, .. });
+        let mut out = to.serialize_struct("InputRequest", 2 - usize::from(bare))?;
+        out.serialize_field("method", self.method())?;
+        match self {
+            Self::Elicit(params) => out.serialize_field("params", params)?,
+            Self::Sample(params) => out.serialize_field("params", params)?,
+            Self::Roots(Some(params)) => out.serialize_field("params", params)?,
+            Self::Other {
+                params: Some(params),
+                ..
+            } => out.serialize_field("params", params)?,
+            Self::Roots(None) | Self::Other { params: None, .. } => {}
+        }
+        out.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for InputRequest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename = "InputRequest")]
+        struct Wire {
+            method: String,
+            #[serde(default, deserialize_with = "tagged::present")]
+            params: Option<Value>,
+        }
+        let Wire { method, params } = Wire::deserialize(from)?;
+        Self::from_parts(method, params).map_err(D::Error::custom)
+    }
+}
+
+/// A result that asks for input: questions, a state to bring back, or both.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputRequired {
+    requests: Vec<(String, InputRequest)>,
+    state: Option<String>,
+    meta: Option<MetaObject>,
+}
+
+impl InputRequired {
+    /// Asks one question, to be answered under `key`.
+    pub fn ask(key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
+        Self {
+            requests: vec![(key.into(), request.into())],
+            state: None,
+            meta: None,
+        }
+    }
+
+    /// Asks nothing but to come back later with `state`.
+    pub fn later(state: impl Into<String>) -> Self {
+        Self {
+            requests: Vec::new(),
+            state: Some(state.into()),
+            meta: None,
+        }
+    }
+
+    /// Asks another question. Keys must differ, see [`Self::duplicate_key`].
+    #[must_use]
+    pub fn and(mut self, key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
+        self.requests.push((key.into(), request.into()));
+        self
+    }
+
+    /// Sets the state to bring back.
+    #[must_use]
+    pub fn with_state(mut self, state: impl Into<String>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
+
+    /// Sets the metadata.
+    #[must_use]
+    pub fn with_meta(mut self, meta: MetaObject) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// The questions by key, in order.
+    pub fn requests(&self) -> impl ExactSizeIterator<Item = (&str, &InputRequest)> {
+        self.requests
+            .iter()
+            .map(|(key, request)| (key.as_str(), request))
+    }
+
+    /// The state to bring back.
+    pub fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// The metadata.
+    pub fn meta(&self) -> Option<&MetaObject> {
+        self.meta.as_ref()
+    }
+
+    /// Takes the metadata out.
+    pub fn take_meta(&mut self) -> Option<MetaObject> {
+        self.meta.take()
+    }
+
+    /// The first key used twice; a result that has one must not be sent.
+    pub fn duplicate_key(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        let mut keys = self.requests.iter().map(|(key, _)| key.as_str());
+        keys.find(|key| !seen.insert(*key))
+    }
+
+    /// What the client must be able to do to answer everything.
+    pub fn required_capabilities(&self) -> ClientCapabilities {
+        let mut required = ClientCapabilities::new();
+        for (_, request) in &self.requests {
+            request.require(&mut required);
+        }
+        required
+    }
+}
+
+impl Serialize for InputRequired {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut out = to.serialize_map(None)?;
+        if !self.requests.is_empty() {
+            out.serialize_entry("inputRequests", &Requests(&self.requests))?;
+        }
+        if let Some(state) = &self.state {
+            out.serialize_entry("requestState", state)?;
+        }
+        if let Some(meta) = &self.meta {
+            out.serialize_entry("_meta", meta)?;
+        }
+        out.end()
+    }
+}
+
+struct Requests<'a>(&'a [(String, InputRequest)]);
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(key, request)| (key, request)))
+    }
+}
+
+impl<'de> Deserialize<'de> for InputRequired {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(InputRequiredVisitor)
+    }
+}
+
+struct InputRequiredVisitor;
+
+impl<'de> Visitor<'de> for InputRequiredVisitor {
+    type Value = InputRequired;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a result that asks for input")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InputRequired, A::Error> {
+        let mut requests = None::<Option<OwnedRequests>>;
+        let mut state = None::<Option<String>>;
+        let mut meta = None::<Option<MetaObject>>;
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = match key.as_str() {
+                "inputRequests" => requests.replace(map.next_value()?).is_some(),
+                "requestState" => state.replace(map.next_value()?).is_some(),
+                "_meta" => meta.replace(map.next_value()?).is_some(),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    false
+                }
+            };
+            if twice {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+        }
+        let result = InputRequired {
+            requests: requests.flatten().map(|owned| owned.0).unwrap_or_default(),
+            state: state.flatten(),
+            meta: meta.flatten(),
+        };
+        if result.requests.is_empty() && result.state.is_none() {
+            return Err(A::Error::custom(
+                "neither `inputRequests` nor `requestState`",
+            ));
+        }
+        if let Some(key) = result.duplicate_key() {
+            return Err(A::Error::custom(format_args!(
+                "duplicate input request `{key}`"
+            )));
+        }
+        Ok(result)
+    }
+}
+
+/// The questions in the order they came, repeated keys included.
+struct OwnedRequests(Vec<(String, InputRequest)>);
+
+impl<'de> Deserialize<'de> for OwnedRequests {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OwnedRequestsVisitor;
+
+        impl<'de> Visitor<'de> for OwnedRequestsVisitor {
+            type Value = OwnedRequests;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of input requests")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OwnedRequests, A::Error> {
+                let mut requests = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    requests.push(entry);
+                }
+                Ok(OwnedRequests(requests))
+            }
+        }
+
+        from.deserialize_map(OwnedRequestsVisitor)
+    }
+}
+
+/// Writes a result with `"resultType": "complete"` in front, as modern peers
+/// expect it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Modern<T>(pub T);
+
+impl<T: Serialize> Serialize for Modern<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "resultType", rename = "complete")]
+        struct Complete<'a, T> {
+            #[serde(flatten)]
+            result: &'a T,
+        }
+        Complete { result: &self.0 }.serialize(to)
+    }
+}

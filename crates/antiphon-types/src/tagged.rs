@@ -1,0 +1,89 @@
+//! Decoding of objects whose kind is named by one of their members.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// A type chosen by the text of its tag member.
+pub(crate) trait Tagged: Sized {
+    /// Name of the tag member.
+    const TAG: &'static str;
+    /// Tag assumed when the member is missing; `None` makes it required.
+    const DEFAULT: Option<&'static str>;
+
+    /// Decodes `rest`, which holds the tag member only if it did not come first.
+    fn from_tag<'de, D: Deserializer<'de>>(tag: &str, rest: D) -> Result<Self, D::Error>;
+}
+
+/// Decodes a tagged object: straight through when the tag comes first,
+/// otherwise by way of a map.
+pub(crate) fn deserialize<'de, T: Tagged, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_map(TaggedVisitor(PhantomData))
+}
+
+/// The whole object of an unknown kind, its tag back in place.
+pub(crate) fn object<'de, T: Tagged, D: Deserializer<'de>>(
+    tag: &str,
+    rest: D,
+) -> Result<Map<String, Value>, D::Error> {
+    let rest: Map<String, Value> = serde::Deserialize::deserialize(rest)?;
+    if rest.contains_key(T::TAG) {
+        return Ok(rest);
+    }
+    let mut whole = Map::with_capacity(rest.len() + 1);
+    whole.insert(T::TAG.to_owned(), tag.into());
+    whole.extend(rest);
+    Ok(whole)
+}
+
+/// Keeps an explicit `null` apart from an absent member.
+pub(crate) fn present<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: serde::Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(from).map(Some)
+}
+
+struct TaggedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with `{}`", T::TAG)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut whole = Map::new();
+        if let Some(key) = map.next_key::<String>()? {
+            if key == T::TAG {
+                let tag: String = map.next_value()?;
+                return T::from_tag(&tag, MapAccessDeserializer::new(map));
+            }
+            whole.insert(key, map.next_value()?);
+        }
+        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            if whole.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+            whole.insert(key, value);
+        }
+        let tag = match whole.get(T::TAG) {
+            Some(Value::String(tag)) => tag.clone(),
+            Some(_) => {
+                return Err(A::Error::custom(format_args!(
+                    "`{}` must be a string",
+                    T::TAG
+                )));
+            }
+            None => T::DEFAULT
+                .ok_or_else(|| A::Error::missing_field(T::TAG))?
+                .to_owned(),
+        };
+        T::from_tag(&tag, Value::Object(whole)).map_err(A::Error::custom)
+    }
+}
