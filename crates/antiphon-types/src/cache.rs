@@ -44,3 +44,38 @@ pub(crate) fn ttl<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::
             .unwrap_or_else(|| number.as_f64().unwrap_or_default() as u64)
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+    use crate::tool::ListToolsResult;
+
+    #[test]
+    fn hints_are_lenient_to_read_and_always_written() {
+        for (ttl, read) in [
+            (json!(5), Some(5)),
+            (json!(-5), Some(0)),
+            (json!(1.5), Some(1)),
+            (json!(null), None),
+        ] {
+            let result: ListToolsResult = from_value(json!({"tools": [], "ttlMs": ttl})).unwrap();
+            assert_eq!(result.ttl_ms, read, "{ttl}");
+        }
+        let result: ListToolsResult = from_value(json!({"tools": []})).unwrap();
+        assert_eq!((result.ttl_ms, result.cache_scope), (None, None));
+        assert_eq!(to_value(result).unwrap(), json!({"tools": []}));
+
+        let result = ListToolsResult::new(Vec::new());
+        assert_eq!(
+            to_value(&result).unwrap(),
+            json!({"tools": [], "ttlMs": 0, "cacheScope": "private"})
+        );
+        assert_eq!(
+            to_value(result.cache(Duration::from_secs(60), CacheScope::Public)).unwrap(),
+            json!({"tools": [], "ttlMs": 60000, "cacheScope": "public"})
+        );
+        assert_eq!(millis(Duration::MAX), u64::MAX);
+    }
+}

@@ -365,3 +365,151 @@ fn missing_value(declared: Option<&Value>, required: Option<&Value>) -> Option<V
         .collect();
     (!missing.is_empty()).then_some(Value::Object(missing))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn missing_names_exactly_what_is_missing() {
+        // declared, required, missing
+        let table = [
+            (json!({}), json!({}), json!(null)),
+            (
+                json!({}),
+                json!({"elicitation": {}}),
+                json!({"elicitation": {"form": {}}}),
+            ),
+            (
+                json!({"elicitation": {}}),
+                json!({"elicitation": {}}),
+                json!(null),
+            ),
+            (
+                json!({"elicitation": {}}),
+                json!({"elicitation": {"form": {}}}),
+                json!(null),
+            ),
+            (
+                json!({"elicitation": {}}),
+                json!({"elicitation": {"form": {}, "url": {}}}),
+                json!({"elicitation": {"url": {}}}),
+            ),
+            (
+                json!({"elicitation": {"url": {}}}),
+                json!({"elicitation": {"form": {}, "url": {}}}),
+                json!({"elicitation": {"form": {}}}),
+            ),
+            (
+                json!({"elicitation": {"url": {}}}),
+                json!({"elicitation": {}}),
+                json!({"elicitation": {"form": {}}}),
+            ),
+            (
+                json!({"elicitation": {"form": {}, "url": {}}}),
+                json!({"elicitation": {"form": {}, "url": {}}}),
+                json!(null),
+            ),
+            (
+                json!({}),
+                json!({"elicitation": {"url": {}}}),
+                json!({"elicitation": {"url": {}}}),
+            ),
+            (json!({}), json!({"sampling": {}}), json!({"sampling": {}})),
+            (
+                json!({}),
+                json!({"sampling": {"tools": {}}}),
+                json!({"sampling": {"tools": {}}}),
+            ),
+            (
+                json!({"sampling": {"context": {}}}),
+                json!({"sampling": {"tools": {}, "context": {}}}),
+                json!({"sampling": {"tools": {}}}),
+            ),
+            (
+                json!({"sampling": {}}),
+                json!({"sampling": {}}),
+                json!(null),
+            ),
+            (json!({}), json!({"roots": {}}), json!({"roots": {}})),
+            (
+                json!({"roots": {"listChanged": true}}),
+                json!({"roots": {}}),
+                json!(null),
+            ),
+            (
+                json!({"roots": {}}),
+                json!({"roots": {"listChanged": true}}),
+                json!({"roots": {"listChanged": true}}),
+            ),
+            (
+                json!({"extensions": {"a": {"x": 1}}, "roots": {}}),
+                json!({"extensions": {"a": {}, "b": {"y": 2}}, "roots": {}}),
+                json!({"extensions": {"b": {"y": 2}}}),
+            ),
+            (
+                json!({"experimental": {}}),
+                json!({"experimental": {"e": {}}}),
+                json!({"experimental": {"e": {}}}),
+            ),
+            (
+                json!({"tasks": {"list": {}}}),
+                json!({"tasks": {"list": {}, "requests": {"sampling": {"createMessage": {}}}}}),
+                json!({"tasks": {"requests": {"sampling": {"createMessage": {}}}}}),
+            ),
+        ];
+        for (declared, required, missing) in table {
+            let (from, to): (ClientCapabilities, ClientCapabilities) = (
+                from_value(declared.clone()).unwrap(),
+                from_value(required.clone()).unwrap(),
+            );
+            assert_eq!(
+                to_value(from.missing(&to)).unwrap(),
+                missing,
+                "{declared} {required}"
+            );
+        }
+    }
+
+    #[test]
+    fn server_builder_writes_the_wire_form() {
+        let capabilities = ServerCapabilities::new()
+            .tools(true)
+            .prompts(false)
+            .resources(false, true)
+            .completions()
+            .logging()
+            .extension("com.example/x", Object::new());
+        assert_eq!(
+            to_value(capabilities).unwrap(),
+            json!({
+                "tools": {"listChanged": true},
+                "prompts": {},
+                "resources": {"subscribe": true},
+                "completions": {},
+                "logging": {},
+                "extensions": {"com.example/x": {}},
+            })
+        );
+    }
+
+    #[test]
+    fn client_builder_writes_the_wire_form() {
+        let capabilities = ClientCapabilities::new()
+            .elicitation(ElicitationCapability::new().form().url())
+            .sampling(SamplingCapability::new().tools().context())
+            .roots(RootsCapability::new().list_changed(true));
+        let value = json!({
+            "elicitation": {"form": {}, "url": {}},
+            "sampling": {"tools": {}, "context": {}},
+            "roots": {"listChanged": true},
+        });
+        assert_eq!(to_value(&capabilities).unwrap(), value);
+        assert_eq!(
+            from_value::<ClientCapabilities>(value).unwrap(),
+            capabilities
+        );
+    }
+}

@@ -177,3 +177,45 @@ pub struct Completion {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn params_round_trip() {
+        for value in [
+            json!({
+                "ref": {"type": "ref/resource", "uri": "tide://{port}"},
+                "argument": {"name": "port", "value": "os"},
+                "context": {"arguments": {"day": "today"}},
+            }),
+            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
+            json!({"ref": {"type": "ref/prompt", "name": "p", "title": "P"}, "argument": {"name": "a", "value": ""}, "context": {}}),
+        ] {
+            let params: CompleteRequestParams = from_value(value.clone()).unwrap();
+            assert_eq!(to_value(params).unwrap(), value);
+        }
+        let other = json!({"ref": {"type": "ref/tool", "name": "p"}, "argument": {"name": "a", "value": ""}});
+        assert!(from_value::<CompleteRequestParams>(other).is_err());
+    }
+
+    #[test]
+    fn at_most_a_hundred_values_are_sent() {
+        let values = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+        let result = CompleteResult::new(values(100));
+        assert_eq!(result.completion.values.len(), 100);
+        assert_eq!(
+            (result.completion.total, result.completion.has_more),
+            (None, None)
+        );
+        let result = CompleteResult::new(values(101));
+        assert_eq!(result.completion.values, values(100));
+        assert_eq!(
+            (result.completion.total, result.completion.has_more),
+            (Some(101), Some(true))
+        );
+    }
+}

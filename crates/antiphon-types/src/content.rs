@@ -287,3 +287,84 @@ setters!(Annotations {
     plain { audience: Vec<Role> }
     real { priority }
 });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json, to_string, to_value};
+
+    use super::*;
+
+    #[test]
+    fn every_block_round_trips() {
+        for value in [
+            json!({"type": "text", "text": "a"}),
+            json!({
+                "type": "text", "text": "a",
+                "annotations": {"audience": ["user", "assistant"], "priority": 1, "lastModified": "2026-01-01T00:00:00Z"},
+                "_meta": {"k": null},
+            }),
+            json!({"type": "image", "data": "AA==", "mimeType": "image/png", "annotations": {"priority": 0.5}}),
+            json!({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}),
+            json!({"type": "resource_link", "uri": "a:b", "name": "n", "size": 3, "icons": [{"src": "https://x", "theme": "dark"}]}),
+            json!({"type": "resource", "resource": {"uri": "a:b", "text": "t", "mimeType": "text/plain"}}),
+            json!({"type": "resource", "resource": {"uri": "a:b", "blob": "AA==", "_meta": {}}, "_meta": {}}),
+        ] {
+            let block: ContentBlock = from_value(value.clone()).unwrap();
+            assert!(!matches!(block, ContentBlock::Other(_)), "{value}");
+            assert_eq!(to_value(&block).unwrap(), value);
+            assert_eq!(
+                from_str::<ContentBlock>(&to_string(&block).unwrap()).unwrap(),
+                block
+            );
+        }
+    }
+
+    #[test]
+    fn the_type_may_come_last() {
+        let block: ContentBlock = from_str(r#"{"text":"a","type":"text"}"#).unwrap();
+        assert_eq!(block, ContentBlock::text("a"));
+        assert_eq!(to_string(&block).unwrap(), r#"{"type":"text","text":"a"}"#);
+    }
+
+    #[test]
+    fn unknown_blocks_are_kept_as_they_came() {
+        for text in [
+            r#"{"type":"hologram","depth":3,"_meta":{"a":[1,null]}}"#,
+            r#"{"depth":3,"type":"hologram","b":null}"#,
+        ] {
+            let block: ContentBlock = from_str(text).unwrap();
+            assert!(matches!(block, ContentBlock::Other(_)));
+            assert_eq!(to_string(&block).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn broken_blocks_are_refused() {
+        for text in [
+            "{}",
+            "[]",
+            r#""text""#,
+            r#"{"text":"a"}"#,
+            r#"{"type":1,"text":"a"}"#,
+            r#"{"type":null}"#,
+            r#"{"type":"text"}"#,
+            r#"{"type":"text","text":"a","text":"b"}"#,
+            r#"{"text":"a","text":"b","type":"text"}"#,
+            r#"{"type":"image","data":""}"#,
+            r#"{"type":"resource","resource":{"uri":"a:b"}}"#,
+            r#"{"type":"resource","resource":{"uri":"a:b","text":"","blob":""}}"#,
+        ] {
+            assert!(from_str::<ContentBlock>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_struct_writes_its_type() {
+        let value = json!({"type": "text", "text": "a"});
+        assert_eq!(to_value(TextContent::new("a")).unwrap(), value);
+        assert_eq!(
+            from_value::<TextContent>(value).unwrap(),
+            TextContent::new("a")
+        );
+    }
+}

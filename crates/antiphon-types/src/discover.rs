@@ -63,3 +63,31 @@ setters!(DiscoverResult {
     plain { meta: MetaObject }
 });
 cacheable!(DiscoverResult);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn unknown_versions_are_kept_and_skipped() {
+        let value = json!({
+            "supportedVersions": ["2031-01-01", "2026-07-28", "2025-11-25"],
+            "capabilities": {"tools": {"listChanged": true}, "completions": {}},
+            "instructions": "Reserve first.",
+            "ttlMs": 600000,
+            "cacheScope": "public",
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "harbor", "version": "2.0.0"}},
+        });
+        let result: DiscoverResult = from_value(value.clone()).unwrap();
+        assert_eq!(
+            result.versions().collect::<Vec<_>>(),
+            [Version::V2026_07_28, Version::V2025_11_25]
+        );
+        assert_eq!(to_value(result).unwrap(), value);
+
+        let result = DiscoverResult::new([Version::LATEST], ServerCapabilities::new());
+        assert_eq!(result.supported_versions, ["2026-07-28"]);
+    }
+}

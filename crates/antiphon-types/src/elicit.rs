@@ -191,3 +191,70 @@ impl ElicitResult {
 }
 
 setters!(ElicitResult { plain { content: Map<String, Value>, meta: MetaObject } });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json, to_value};
+
+    use super::*;
+    use crate::form::BooleanSchema;
+
+    #[test]
+    fn a_missing_mode_is_form() {
+        let value = json!({
+            "message": "Pay?",
+            "requestedSchema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]},
+        });
+        let params: ElicitRequestParams = from_value(value.clone()).unwrap();
+        let form = FormSchema::new().required("ok", BooleanSchema::new());
+        assert_eq!(params, ElicitRequestParams::form("Pay?", form));
+        let mut with_mode = value;
+        with_mode["mode"] = "form".into();
+        assert_eq!(to_value(&params).unwrap(), with_mode);
+        assert_eq!(
+            from_value::<ElicitRequestParams>(with_mode).unwrap(),
+            params
+        );
+    }
+
+    #[test]
+    fn a_link_needs_its_mode() {
+        let params: ElicitRequestParams =
+            from_str(r#"{"mode":"url","message":"m","url":"https://x","elicitationId":"e"}"#)
+                .unwrap();
+        assert_eq!(
+            to_value(&params).unwrap(),
+            json!({"mode": "url", "message": "m", "url": "https://x", "elicitationId": "e"})
+        );
+        assert_eq!(
+            to_value(ElicitRequestParams::url("m", "https://x")).unwrap(),
+            json!({"mode": "url", "message": "m", "url": "https://x"})
+        );
+        for text in [
+            r#"{"message":"m","url":"https://x"}"#,
+            r#"{"mode":"voice","message":"m"}"#,
+            r#"{"mode":null,"message":"m","requestedSchema":{"type":"object","properties":{}}}"#,
+            r#"{"mode":"url","message":"m"}"#,
+        ] {
+            assert!(from_str::<ElicitRequestParams>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_round_trip() {
+        let content: Map<String, Value> =
+            from_value(json!({"ok": true, "n": 1, "s": ["a"]})).unwrap();
+        for (answer, value) in [
+            (
+                ElicitResult::accept(content),
+                json!({"action": "accept", "content": {"ok": true, "n": 1, "s": ["a"]}}),
+            ),
+            (ElicitResult::decline(), json!({"action": "decline"})),
+            (ElicitResult::cancel(), json!({"action": "cancel"})),
+        ] {
+            assert_eq!(to_value(&answer).unwrap(), value);
+            assert_eq!(from_value::<ElicitResult>(value).unwrap(), answer);
+        }
+        assert!(from_str::<ElicitResult>(r#"{"action":"maybe"}"#).is_err());
+    }
+}

@@ -692,3 +692,152 @@ is_field!(
     LegacyTitledEnumSchema => LegacyTitledEnum,
     Object => Other,
 );
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json, to_string, to_value};
+
+    use super::*;
+
+    fn field(value: &Value) -> PrimitiveSchema {
+        let field: PrimitiveSchema = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(&field).unwrap(), *value);
+        field
+    }
+
+    #[test]
+    fn every_kind_is_recognised() {
+        use PrimitiveSchema as P;
+        type Check = fn(&PrimitiveSchema) -> bool;
+        let kinds: [(Value, Check); 15] = [
+            (json!({"type": "string"}), |p| matches!(p, P::String(_))),
+            (
+                json!({
+                    "type": "string", "title": "t", "description": "d", "minLength": 1,
+                    "maxLength": 9, "format": "date-time", "default": "x",
+                }),
+                |p| matches!(p, P::String(_)),
+            ),
+            (
+                json!({"type": "string", "pattern": "^a"}),
+                |p| matches!(p, P::String(schema) if schema.extra.contains_key("pattern")),
+            ),
+            (json!({"type": "string", "format": "ipv4"}), |p| {
+                matches!(p, P::Other(_))
+            }),
+            (json!({"type": "string", "title": null}), |p| {
+                matches!(p, P::Other(_))
+            }),
+            (
+                json!({"type": "integer", "minimum": 1, "maximum": 2.5, "default": 2}),
+                |p| matches!(p, P::Number(schema) if schema.kind == NumberKind::Integer),
+            ),
+            (
+                json!({"type": "number", "default": 1.0}),
+                |p| matches!(p, P::Number(schema) if schema.kind == NumberKind::Number),
+            ),
+            (json!({"type": "boolean", "default": false}), |p| {
+                matches!(p, P::Boolean(_))
+            }),
+            (
+                json!({"type": "string", "enum": ["a"], "default": "a"}),
+                |p| matches!(p, P::UntitledSingleSelect(_)),
+            ),
+            (
+                json!({"type": "string", "enum": ["a"], "enumNames": ["A"]}),
+                |p| matches!(p, P::LegacyTitledEnum(_)),
+            ),
+            (
+                json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}),
+                |p| matches!(p, P::TitledSingleSelect(_)),
+            ),
+            (
+                json!({
+                    "type": "array", "items": {"type": "string", "enum": ["a"]},
+                    "minItems": 0, "maxItems": 1, "default": ["a"],
+                }),
+                |p| matches!(p, P::UntitledMultiSelect(schema) if schema.values() == ["a"]),
+            ),
+            (
+                json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}),
+                |p| matches!(p, P::TitledMultiSelect(schema) if schema.any_of().len() == 1),
+            ),
+            (json!({"type": "object", "properties": {}}), |p| {
+                matches!(p, P::Other(_))
+            }),
+            (json!({"$ref": "#/x"}), |p| matches!(p, P::Other(_))),
+        ];
+        for (value, is_kind) in kinds {
+            assert!(is_kind(&field(&value)), "{value}");
+        }
+    }
+
+    #[test]
+    fn builders_write_the_wire_form() {
+        let form = FormSchema::new()
+            .required(
+                "name",
+                StringSchema::new()
+                    .min_length(1)
+                    .format(StringFormat::Email),
+            )
+            .optional("age", NumberSchema::integer().minimum(0))
+            .required("sure", BooleanSchema::new().default(false))
+            .optional("port", TitledSingleSelectEnumSchema::new([("osl", "Oslo")]))
+            .optional(
+                "tags",
+                UntitledMultiSelectEnumSchema::new(["a", "b"]).max_items(1),
+            );
+        let text = concat!(
+            r#"{"type":"object","properties":{"#,
+            r#""name":{"type":"string","minLength":1,"format":"email"},"#,
+            r#""age":{"type":"integer","minimum":0},"#,
+            r#""sure":{"type":"boolean","default":false},"#,
+            r#""port":{"type":"string","oneOf":[{"const":"osl","title":"Oslo"}]},"#,
+            r#""tags":{"type":"array","maxItems":1,"items":{"type":"string","enum":["a","b"]}}"#,
+            r#"},"required":["name","sure"]}"#,
+        );
+        assert_eq!(to_string(&form).unwrap(), text);
+        assert_eq!(from_str::<FormSchema>(text).unwrap(), form);
+        assert!(form.is_required("sure") && !form.is_required("age"));
+        assert!(matches!(
+            form.property("age"),
+            Some(PrimitiveSchema::Number(_))
+        ));
+        assert_eq!(form.property("nobody"), None);
+    }
+
+    #[test]
+    fn a_field_added_twice_is_replaced() {
+        let form = FormSchema::new()
+            .required("a", BooleanSchema::new())
+            .required("a", StringSchema::new());
+        assert_eq!(form.required, Some(vec!["a".to_owned()]));
+        assert_eq!(form.properties.len(), 1);
+        let form = form.optional("a", StringSchema::new());
+        assert!(!form.is_required("a"));
+    }
+
+    #[test]
+    fn hand_made_forms_keep_everything() {
+        let value = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object", "title": "Form", "additionalProperties": false,
+            "properties": {"z": {"type": "string"}, "a": {"type": "null"}},
+            "required": [],
+        });
+        let form = FormSchema::from_value(value.as_object().unwrap().clone()).unwrap();
+        assert_eq!(form.properties[0].0, "z");
+        assert_eq!(form.required, Some(Vec::new()));
+        assert_eq!(to_value(form).unwrap(), value);
+        for value in [
+            json!({}),
+            json!({"type": "object"}),
+            json!({"type": "array", "properties": {}}),
+            json!({"type": "object", "properties": {"a": true}}),
+            json!({"type": "object", "properties": {}, "required": "a"}),
+        ] {
+            assert!(from_value::<FormSchema>(value.clone()).is_err(), "{value}");
+        }
+    }
+}

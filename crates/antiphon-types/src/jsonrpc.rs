@@ -488,3 +488,175 @@ fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     *slot = Some(map.next_value()?);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, to_string, to_value};
+
+    use super::*;
+
+    #[test]
+    fn ids_are_read_exactly() {
+        for text in [
+            "0",
+            "-7",
+            "9223372036854775807",
+            "-9223372036854775808",
+            "9223372036854775808",
+            "18446744073709551616",
+            "-123456789012345678901234567890",
+            r#""""#,
+            r#""7""#,
+            r#""é\n\"""#,
+        ] {
+            let id: RequestId = from_str(text).unwrap();
+            assert_eq!(RequestId::from_raw(text).as_ref(), Some(&id), "{text}");
+            assert_eq!(to_string(&id).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn other_ids_are_refused() {
+        for text in [
+            "null",
+            "true",
+            "1.0",
+            "1e3",
+            "1E3",
+            "[]",
+            "{}",
+            "01",
+            "-",
+            "",
+            "\"",
+            "\"a",
+            "\"\\ud800\"",
+            "\"a\"b\"",
+            "1 ",
+            "+1",
+        ] {
+            assert_eq!(RequestId::from_raw(text), None, "{text}");
+        }
+        for text in ["null", "true", "1.0", "1e3", "[]", "{}"] {
+            assert!(from_str::<RequestId>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_of_different_types_differ() {
+        assert_ne!(RequestId::from(7), RequestId::from("7"));
+        assert_eq!(
+            RequestId::from(7).to_string(),
+            RequestId::from("7").to_string()
+        );
+        assert_eq!(RequestId::from(7).as_i64(), Some(7));
+        assert_eq!(RequestId::from("7").as_i64(), None);
+        assert_eq!(RequestId::from("7").as_str(), Some("7"));
+        let big = RequestId::from_raw("9223372036854775808").unwrap();
+        assert_eq!((big.as_i64(), big.as_str()), (None, None));
+    }
+
+    #[test]
+    fn ids_pass_through_values() {
+        for id in [
+            RequestId::from(1),
+            "a".into(),
+            RequestId::from_raw("18446744073709551615").unwrap(),
+        ] {
+            let value = to_value(&id).unwrap();
+            assert_eq!(from_value::<RequestId>(value).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn error_data_keeps_null() {
+        let absent: ErrorObject = from_str(r#"{"code":1,"message":"m"}"#).unwrap();
+        assert_eq!(absent.data, None);
+        let null: ErrorObject = from_str(r#"{"code":1,"message":"m","data":null}"#).unwrap();
+        assert_eq!(null.data, Some(Value::Null));
+        assert_eq!(
+            to_string(&null).unwrap(),
+            r#"{"code":1,"message":"m","data":null}"#
+        );
+    }
+
+    #[test]
+    fn errors_carry_their_data() {
+        let error = ErrorObject::unsupported_version("2031-01-01", Version::MODERN);
+        assert_eq!(error.code, -32022);
+        assert_eq!(
+            error.data,
+            Some(json!({"supported": ["2026-07-28"], "requested": "2031-01-01"}))
+        );
+        let url = from_value(json!({"elicitation": {"url": {}}})).unwrap();
+        let error = ErrorObject::missing_capabilities(url);
+        assert_eq!(error.code, -32021);
+        assert_eq!(
+            error.data,
+            Some(json!({"requiredCapabilities": {"elicitation": {"url": {}}}}))
+        );
+        let error = ErrorObject::resource_not_found("tide://atlantis");
+        assert_eq!(error.code, -32602);
+        assert_eq!(error.data, Some(json!({"uri": "tide://atlantis"})));
+    }
+
+    #[test]
+    fn envelopes_round_trip() {
+        let text = r#"{"jsonrpc":"2.0","id":"d1","method":"server/discover","params":{"a":1}}"#;
+        let request: Request<Value> = from_str(text).unwrap();
+        assert_eq!(
+            request,
+            Request::new("d1", "server/discover", json!({"a": 1}))
+        );
+        assert_eq!(to_string(&request).unwrap(), text);
+
+        let text = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let notification: Notification<Value> = from_str(text).unwrap();
+        assert_eq!(
+            notification,
+            Notification::new("notifications/initialized", None)
+        );
+        assert_eq!(to_string(&notification).unwrap(), text);
+
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"m"}}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}"#,
+        ] {
+            let response: Response<Value> = from_str(text).unwrap();
+            assert_eq!(to_string(&response).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn an_error_may_have_a_null_id() {
+        let text = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#;
+        let Response::Error { id, .. } = from_str::<Response<Value>>(text).unwrap() else {
+            panic!("not an error");
+        };
+        assert_eq!(id, None);
+    }
+
+    #[test]
+    fn broken_envelopes_are_refused() {
+        for text in [
+            r#"{"id":1,"result":{}}"#,
+            r#"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#,
+        ] {
+            assert!(from_str::<Response<Value>>(text).is_err(), "{text}");
+        }
+        for text in [
+            r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#,
+        ] {
+            assert!(from_str::<Request<Value>>(text).is_err(), "{text}");
+        }
+    }
+}

@@ -400,3 +400,55 @@ setters!(ListTasksResult {
     into { next_cursor: String }
     plain { meta: MetaObject }
 });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+    use crate::version::Version;
+
+    #[test]
+    fn the_handshake_round_trips() {
+        let value = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}},
+            "clientInfo": {"name": "harbor-cli", "version": "0.3.1"},
+        });
+        let params: InitializeRequestParams = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(params).unwrap(), value);
+
+        let result = InitializeResult::new(
+            Version::V2025_06_18,
+            ServerCapabilities::new().tools(false),
+            Implementation::new("harbor", "1.4.0"),
+        );
+        let value = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "harbor", "version": "1.4.0"},
+        });
+        assert_eq!(to_value(&result).unwrap(), value);
+        assert_eq!(from_value::<InitializeResult>(value).unwrap(), result);
+    }
+
+    #[test]
+    fn tasks_write_an_endless_ttl_as_null() {
+        let task =
+            Task::new("t", TaskStatus::InputRequired, "2025-12-01T00:00:00Z").poll_interval(5);
+        let value = json!({
+            "taskId": "t", "status": "input_required", "createdAt": "2025-12-01T00:00:00Z",
+            "lastUpdatedAt": "2025-12-01T00:00:00Z", "ttl": null, "pollInterval": 5,
+        });
+        assert_eq!(to_value(&task).unwrap(), value);
+        assert_eq!(from_value::<Task>(value).unwrap(), task);
+    }
+
+    #[test]
+    fn required_links_round_trip() {
+        let value = json!({"elicitations": [
+            {"mode": "url", "message": "m", "url": "https://x", "elicitationId": "e"},
+        ]});
+        let data: UrlElicitationRequiredData = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(data).unwrap(), value);
+    }
+}

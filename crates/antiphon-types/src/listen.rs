@@ -92,3 +92,35 @@ impl SubscriptionsListenResult {
 }
 
 setters!(SubscriptionsListenResult { plain { meta: MetaObject } });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn shapes_round_trip() {
+        let value =
+            json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": ["a:b"]}});
+        let params: SubscriptionsListenRequestParams = from_value(value.clone()).unwrap();
+        let filter = SubscriptionFilter {
+            tools_list_changed: Some(true),
+            resource_subscriptions: Some(vec!["a:b".to_owned()]),
+            ..SubscriptionFilter::default()
+        };
+        assert_eq!(params, SubscriptionsListenRequestParams::new(filter));
+        assert_eq!(to_value(params).unwrap(), value);
+        assert!(from_value::<SubscriptionsListenRequestParams>(json!({})).is_err());
+    }
+
+    #[test]
+    fn the_end_names_its_request() {
+        for (id, value) in [(RequestId::from(1), json!(1)), ("1".into(), json!("1"))] {
+            assert_eq!(
+                to_value(SubscriptionsListenResult::new(&id)).unwrap(),
+                json!({"_meta": {"io.modelcontextprotocol/subscriptionId": value}})
+            );
+        }
+    }
+}

@@ -184,3 +184,87 @@ pub enum DecodeErrorKind {
     /// It asks for input, which the method may not.
     MayNotAsk,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode<M: Method>(text: &str) -> Result<Outcome<M::Result>, DecodeError> {
+        decode_result::<M>(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn results_are_decoded_by_method_and_type() {
+        use DecodeErrorKind::{MayNotAsk, Shape, UnknownResultType};
+
+        /// `Ok(true)` is complete, `Ok(false)` asks for input.
+        fn brief<M: Method>(text: &str) -> Result<bool, DecodeErrorKind> {
+            decode::<M>(text)
+                .map(|outcome| matches!(outcome, Outcome::Complete(_)))
+                .map_err(|error| error.kind())
+        }
+
+        for (text, outcome) in [
+            (r#"{"content":[]}"#, Ok(true)),
+            (r#"{"content":[],"resultType":"complete"}"#, Ok(true)),
+            (r#"{"content":[],"requestState":"s"}"#, Ok(true)),
+            (
+                r#"{"resultType":"input_required","requestState":"s"}"#,
+                Ok(false),
+            ),
+            (
+                r#"{"resultType":"input_required","requestState":"s","content":[]}"#,
+                Ok(false),
+            ),
+            (
+                r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#,
+                Ok(false),
+            ),
+            (r#"{"resultType":"input_required"}"#, Err(Shape)),
+            (
+                r#"{"resultType":"input_required","content":[]}"#,
+                Err(Shape),
+            ),
+            (r#"{"requestState":"s"}"#, Err(Shape)),
+            (
+                r#"{"resultType":"complete","requestState":"s"}"#,
+                Err(Shape),
+            ),
+            (
+                r#"{"resultType":"task","content":[]}"#,
+                Err(UnknownResultType),
+            ),
+            (r#"{"resultType":"","content":[]}"#, Err(UnknownResultType)),
+            (r#"{"resultType":null,"content":[]}"#, Err(Shape)),
+            (
+                r#"{"resultType":"complete","resultType":"complete","content":[]}"#,
+                Err(Shape),
+            ),
+            (r#"[[]]"#, Err(Shape)),
+            ("null", Err(Shape)),
+        ] {
+            assert_eq!(brief::<CallTool>(text), outcome, "{text}");
+        }
+
+        let asks = r#"{"resultType":"input_required","requestState":"s"}"#;
+        assert_eq!(brief::<GetPrompt>(asks), Ok(false));
+        assert_eq!(brief::<ReadResource>(asks), Ok(false));
+        assert_eq!(brief::<Discover>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<ListTools>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<ListPrompts>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<ListResources>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<ListResourceTemplates>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<Complete>(asks), Err(MayNotAsk));
+        assert_eq!(brief::<SubscriptionsListen>(asks), Err(MayNotAsk));
+    }
+
+    #[test]
+    fn an_unknown_type_is_named() {
+        let error = decode::<CallTool>(r#"{"resultType":"task"}"#).unwrap_err();
+        assert_eq!(error.unknown_result_type(), Some("task"));
+        assert_eq!(
+            error.to_string(),
+            r#"invalid result of tools/call: unknown resultType "task""#
+        );
+    }
+}

@@ -230,3 +230,58 @@ impl ResourceUpdatedNotificationParams {
 }
 
 setters!(ResourceUpdatedNotificationParams { plain { meta: MetaObject } });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, json, to_string, to_value};
+
+    use super::*;
+
+    #[test]
+    fn numbers_stay_as_they_came() {
+        for text in [
+            r#"{"progressToken":"t","progress":1,"total":2.0,"message":"m"}"#,
+            r#"{"progressToken":18446744073709551616,"progress":0.5,"_meta":{}}"#,
+        ] {
+            let params: ProgressNotificationParams = from_str(text).unwrap();
+            assert_eq!(to_string(&params).unwrap(), text);
+        }
+        assert!(
+            from_str::<ProgressNotificationParams>(r#"{"progressToken":1.5,"progress":1}"#)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn levels_ascend() {
+        assert!(LoggingLevel::ALL.is_sorted());
+        for level in LoggingLevel::ALL {
+            assert_eq!(level.as_str().parse(), Ok(level));
+            assert_eq!(to_value(level).unwrap(), level.as_str());
+        }
+        assert!("loud".parse::<LoggingLevel>().is_err());
+        assert!(LoggingLevel::Debug < LoggingLevel::Emergency);
+    }
+
+    #[test]
+    fn log_data_may_be_null_but_not_absent() {
+        let params: LoggingMessageNotificationParams =
+            from_str(r#"{"level":"info","data":null}"#).unwrap();
+        assert_eq!(params.data, Value::Null);
+        assert!(from_str::<LoggingMessageNotificationParams>(r#"{"level":"info"}"#).is_err());
+        assert_eq!(
+            to_value(LoggingMessageNotificationParams::new(LoggingLevel::Error, "x").logger("l"))
+                .unwrap(),
+            json!({"level": "error", "logger": "l", "data": "x"})
+        );
+    }
+
+    #[test]
+    fn cancelling_names_a_request() {
+        let text = r#"{"requestId":"L1","reason":"r"}"#;
+        let params: CancelledNotificationParams = from_str(text).unwrap();
+        assert_eq!(params, CancelledNotificationParams::new("L1").reason("r"));
+        assert_eq!(to_string(&params).unwrap(), text);
+        assert!(from_str::<CancelledNotificationParams>("{}").is_err());
+    }
+}

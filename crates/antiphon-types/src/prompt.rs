@@ -236,3 +236,41 @@ setters!(GetPromptResult {
     into { description: String }
     plain { meta: MetaObject }
 });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn shapes_round_trip() {
+        let value = json!({
+            "name": "brief", "title": "t", "description": "d", "icons": [],
+            "arguments": [{"name": "vessel", "title": "t", "description": "d", "required": true}],
+            "_meta": {},
+        });
+        let prompt: Prompt = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(prompt).unwrap(), value);
+
+        let value =
+            json!({"name": "brief", "arguments": {"vessel": "Aurora"}, "requestState": "s"});
+        let params: GetPromptRequestParams = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(params).unwrap(), value);
+        assert!(
+            from_value::<GetPromptRequestParams>(json!({"name": "b", "arguments": {"a": 1}}))
+                .is_err()
+        );
+
+        let result = GetPromptResult::new(vec![
+            PromptMessage::user(ContentBlock::text("Brief me.")),
+            PromptMessage::assistant(ContentBlock::text("Yes.")),
+        ]);
+        let value = json!({"messages": [
+            {"role": "user", "content": {"type": "text", "text": "Brief me."}},
+            {"role": "assistant", "content": {"type": "text", "text": "Yes."}},
+        ]});
+        assert_eq!(to_value(&result).unwrap(), value);
+        assert_eq!(from_value::<GetPromptResult>(value).unwrap(), result);
+    }
+}

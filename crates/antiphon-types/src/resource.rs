@@ -436,3 +436,44 @@ impl ReadResourceResult {
 
 setters!(ReadResourceResult { plain { meta: MetaObject } });
 cacheable!(ReadResourceResult);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn shapes_round_trip() {
+        let value = json!({
+            "uri": "a:b", "name": "n", "title": "t", "description": "d", "icons": [],
+            "mimeType": "text/csv", "size": 12, "annotations": {}, "_meta": {},
+        });
+        let resource: Resource = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(resource).unwrap(), value);
+
+        let value = json!({"uriTemplate": "a:{b}", "name": "n", "mimeType": "text/csv"});
+        let template: ResourceTemplate = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(template).unwrap(), value);
+
+        let result = ReadResourceResult::new(vec![
+            ResourceContents::text("a:b", "06:10").mime_type("text/csv"),
+            ResourceContents::blob("a:c", "AA=="),
+        ]);
+        let value = json!({
+            "contents": [
+                {"uri": "a:b", "mimeType": "text/csv", "text": "06:10"},
+                {"uri": "a:c", "blob": "AA=="},
+            ],
+            "ttlMs": 0, "cacheScope": "private",
+        });
+        assert_eq!(to_value(&result).unwrap(), value);
+        assert_eq!(from_value::<ReadResourceResult>(value).unwrap(), result);
+
+        let result = ListResourceTemplatesResult::new(Vec::new()).next_cursor("");
+        assert_eq!(
+            to_value(result).unwrap(),
+            json!({"resourceTemplates": [], "nextCursor": "", "ttlMs": 0, "cacheScope": "private"})
+        );
+    }
+}

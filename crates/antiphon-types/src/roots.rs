@@ -71,3 +71,22 @@ impl ListRootsResult {
 }
 
 setters!(ListRootsResult { plain { meta: MetaObject } });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn roots_round_trip() {
+        let result = ListRootsResult::new(vec![
+            Root::new("file:///srv").name("srv"),
+            Root::new("file:///tmp"),
+        ]);
+        let value =
+            json!({"roots": [{"uri": "file:///srv", "name": "srv"}, {"uri": "file:///tmp"}]});
+        assert_eq!(to_value(&result).unwrap(), value);
+        assert_eq!(from_value::<ListRootsResult>(value).unwrap(), result);
+    }
+}

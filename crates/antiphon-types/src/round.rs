@@ -363,3 +363,183 @@ impl<T: Serialize> Serialize for Modern<T> {
         Complete { result: &self.0 }.serialize(to)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json, to_string, to_value};
+
+    use super::*;
+    use crate::form::{BooleanSchema, FormSchema};
+    use crate::sample::ToolChoice;
+    use crate::tool::CallToolResult;
+
+    fn form() -> ElicitRequestParams {
+        ElicitRequestParams::form(
+            "Pay?",
+            FormSchema::new().required("ok", BooleanSchema::new()),
+        )
+    }
+
+    #[test]
+    fn a_round_is_written_in_order() {
+        let ask = InputRequired::ask("z", form())
+            .and("a", InputRequest::roots())
+            .and("m", ListRootsRequestParams::new())
+            .with_state("s")
+            .with_meta(MetaObject::new());
+        let text = concat!(
+            r#"{"inputRequests":{"z":{"method":"elicitation/create","params":{"mode":"form","message":"Pay?","#,
+            r#""requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}},"#,
+            r#""a":{"method":"roots/list"},"m":{"method":"roots/list","params":{}}},"#,
+            r#""requestState":"s","_meta":{}}"#,
+        );
+        assert_eq!(to_string(&ask).unwrap(), text);
+        let mut back: InputRequired = from_str(text).unwrap();
+        assert_eq!(back, ask);
+        assert_eq!(
+            back.requests().map(|(key, _)| key).collect::<Vec<_>>(),
+            ["z", "a", "m"]
+        );
+        assert_eq!(back.state(), Some("s"));
+        assert_eq!(back.take_meta(), Some(MetaObject::new()));
+        assert_eq!(back.meta(), None);
+    }
+
+    #[test]
+    fn the_order_of_members_does_not_matter() {
+        let text = r#"{"requestState":"","inputRequests":{"k":{"params":{"url":"https://x","message":"m","mode":"url"},"method":"elicitation/create"}},"resultType":"input_required"}"#;
+        let round: InputRequired = from_str(text).unwrap();
+        assert_eq!(
+            round,
+            InputRequired::ask("k", ElicitRequestParams::url("m", "https://x")).with_state("")
+        );
+    }
+
+    #[test]
+    fn later_asks_nothing() {
+        let later = InputRequired::later("s");
+        assert_eq!(to_string(&later).unwrap(), r#"{"requestState":"s"}"#);
+        assert_eq!(later.requests().len(), 0);
+        assert_eq!(
+            from_str::<InputRequired>(r#"{"inputRequests":{},"requestState":"s"}"#).unwrap(),
+            later
+        );
+        assert!(later.required_capabilities().is_empty());
+    }
+
+    #[test]
+    fn empty_rounds_are_refused() {
+        for text in [
+            "{}",
+            r#"{"inputRequests":{}}"#,
+            r#"{"inputRequests":null,"requestState":null}"#,
+            r#"{"_meta":{}}"#,
+            r#"{"inputRequests":[]}"#,
+            r#"{"requestState":1}"#,
+            r#"{"requestState":"a","requestState":"b"}"#,
+        ] {
+            assert!(from_str::<InputRequired>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_are_kept() {
+        for text in [
+            r#"{"method":"x/y"}"#,
+            r#"{"method":"x/y","params":null}"#,
+            r#"{"method":"x/y","params":{"b":1,"a":[null]}}"#,
+        ] {
+            let request: InputRequest = from_str(text).unwrap();
+            assert!(matches!(request, InputRequest::Other { .. }));
+            assert_eq!(request.method(), "x/y");
+            assert_eq!(to_string(&request).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn known_kinds_are_checked() {
+        for text in [
+            r#"{"method":"elicitation/create"}"#,
+            r#"{"method":"elicitation/create","params":{"mode":"voice","message":"m"}}"#,
+            r#"{"method":"sampling/createMessage","params":{"messages":[]}}"#,
+            r#"{"method":"roots/list","params":"all"}"#,
+            r#"{"params":{}}"#,
+        ] {
+            assert!(from_str::<InputRequest>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_may_be_used_once() {
+        let twice = InputRequired::ask("a", form())
+            .and("b", form())
+            .and("a", InputRequest::roots());
+        assert_eq!(twice.duplicate_key(), Some("a"));
+        assert_eq!(
+            InputRequired::ask("a", form())
+                .and("b", form())
+                .duplicate_key(),
+            None
+        );
+        assert!(from_str::<InputRequired>(&to_string(&twice).unwrap()).is_err());
+    }
+
+    #[test]
+    fn capabilities_follow_from_the_questions() {
+        let sample = || CreateMessageRequestParams::user("t", 1);
+        for (round, required) in [
+            (
+                InputRequired::ask("k", form()),
+                json!({"elicitation": {"form": {}}}),
+            ),
+            (
+                InputRequired::ask("k", ElicitRequestParams::url("m", "u")).and("l", form()),
+                json!({"elicitation": {"form": {}, "url": {}}}),
+            ),
+            (InputRequired::ask("k", sample()), json!({"sampling": {}})),
+            (
+                InputRequired::ask("k", sample().tools(Vec::new())),
+                json!({"sampling": {"tools": {}}}),
+            ),
+            (
+                InputRequired::ask("k", sample().tool_choice(ToolChoice::auto())),
+                json!({"sampling": {"tools": {}}}),
+            ),
+            (
+                InputRequired::ask("k", sample().include_context(IncludeContext::None)),
+                json!({"sampling": {}}),
+            ),
+            (
+                InputRequired::ask("k", sample().include_context(IncludeContext::AllServers)),
+                json!({"sampling": {"context": {}}}),
+            ),
+            (
+                InputRequired::ask("k", InputRequest::roots()),
+                json!({"roots": {}}),
+            ),
+        ] {
+            assert_eq!(to_value(round.required_capabilities()).unwrap(), required);
+        }
+    }
+
+    #[test]
+    fn modern_results_say_they_are_complete() {
+        let result = CallToolResult::text("a");
+        let text = to_string(&Modern(&result)).unwrap();
+        assert_eq!(
+            text,
+            r#"{"resultType":"complete","content":[{"type":"text","text":"a"}]}"#
+        );
+        assert_eq!(from_str::<CallToolResult>(&text).unwrap(), result);
+    }
+
+    #[test]
+    fn sampling_is_decoded() {
+        let value = json!({"method": "sampling/createMessage", "params": {
+            "messages": [{"role": "user", "content": {"type": "text", "text": "t"}}], "maxTokens": 1,
+        }});
+        let request: InputRequest = from_value(value.clone()).unwrap();
+        assert_eq!(request, CreateMessageRequestParams::user("t", 1).into());
+        assert_eq!(to_value(request).unwrap(), value);
+    }
+}

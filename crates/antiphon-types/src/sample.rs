@@ -541,3 +541,67 @@ impl ToolResultContent {
 setters!(ToolResultContent {
     plain { structured_content: Value, is_error: bool, meta: MetaObject }
 });
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn params_round_trip() {
+        let value = json!({
+            "messages": [
+                {"role": "user", "content": {"type": "text", "text": "a"}, "_meta": {}},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "toolUseId": "1", "content": [{"type": "text", "text": "r"}], "structuredContent": null, "isError": false},
+                ]},
+                {"role": "user", "content": []},
+                {"role": "user", "content": [{"type": "hologram"}]},
+            ],
+            "modelPreferences": {"hints": [{"name": "small"}, {}], "costPriority": 1, "speedPriority": 0.5, "intelligencePriority": 0},
+            "systemPrompt": "s", "includeContext": "thisServer", "temperature": 1, "maxTokens": 9,
+            "stopSequences": ["x"], "metadata": {"k": 1},
+            "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+            "toolChoice": {"mode": "required"},
+        });
+        let params: CreateMessageRequestParams = from_value(value.clone()).unwrap();
+        let SamplingContent::ToolResult(result) = &params.messages[2].content.as_slice()[0] else {
+            panic!("not a tool result");
+        };
+        assert_eq!(result.structured_content, Some(Value::Null));
+        assert_eq!(to_value(params).unwrap(), value);
+    }
+
+    #[test]
+    fn one_stays_one_and_a_list_stays_a_list() {
+        for content in [
+            json!({"type": "text", "text": "a"}),
+            json!([{"type": "text", "text": "a"}]),
+        ] {
+            let value = json!({"role": "assistant", "content": content, "model": "m", "stopReason": "endTurn"});
+            let result: CreateMessageResult = from_value(value.clone()).unwrap();
+            assert_eq!(result.content.as_slice(), [SamplingContent::text("a")]);
+            assert_eq!(to_value(result).unwrap(), value);
+        }
+        let bare = json!({"role": "assistant", "content": "a", "model": "m"});
+        assert!(from_value::<CreateMessageResult>(bare).is_err());
+    }
+
+    #[test]
+    fn builders_write_the_wire_form() {
+        let params = CreateMessageRequestParams::user("Sum up.", 200)
+            .temperature(0.2)
+            .tool_choice(ToolChoice::none())
+            .model_preferences(ModelPreferences::new().hint("small").cost_priority(0.5));
+        assert_eq!(
+            to_value(params).unwrap(),
+            json!({
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Sum up."}}],
+                "maxTokens": 200, "temperature": 0.2, "toolChoice": {"mode": "none"},
+                "modelPreferences": {"hints": [{"name": "small"}], "costPriority": 0.5},
+            })
+        );
+    }
+}

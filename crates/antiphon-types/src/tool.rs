@@ -243,9 +243,9 @@ setters!(CallToolRequestParams {
 impl PartialEq for CallToolRequestParams {
     /// Arguments are equal if their text is.
     fn eq(&self, other: &Self) -> bool {
-        let text = |params: &Self| params.arguments.as_ref().map(|raw| raw.get().to_owned());
         self.name == other.name
-            && text(self) == text(other)
+            && self.arguments.as_deref().map(RawValue::get)
+                == other.arguments.as_deref().map(RawValue::get)
             && self.input_responses == other.input_responses
             && self.request_state == other.request_state
             && self.meta == other.meta
@@ -314,5 +314,88 @@ fn object_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue
             Err(D::Error::custom("`arguments` must be an object"))
         }
         _ => Ok(raw),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json, to_string, to_value};
+
+    use super::*;
+
+    #[test]
+    fn structured_null_is_not_absence() {
+        let absent: CallToolResult = from_str(r#"{"content":[]}"#).unwrap();
+        assert_eq!(absent.structured_content, None);
+        assert_eq!(to_string(&absent).unwrap(), r#"{"content":[]}"#);
+
+        let text = r#"{"content":[],"structuredContent":null}"#;
+        let null: CallToolResult = from_str(text).unwrap();
+        assert_eq!(null.structured_content, Some(Value::Null));
+        assert_eq!(to_string(&null).unwrap(), text);
+    }
+
+    #[test]
+    fn constructors_write_the_wire_form() {
+        assert_eq!(
+            to_value(CallToolResult::error("No berth free")).unwrap(),
+            json!({"content": [{"type": "text", "text": "No berth free"}], "isError": true})
+        );
+        assert_eq!(
+            to_value(CallToolResult::content(Vec::new()).structured(json!(["B12"]))).unwrap(),
+            json!({"content": [{"type": "text", "text": "[\"B12\"]"}], "structuredContent": ["B12"]})
+        );
+        assert_eq!(
+            to_value(Tool::empty("ping").title("Ping")).unwrap(),
+            json!({
+                "name": "ping", "title": "Ping",
+                "inputSchema": {"type": "object", "additionalProperties": false},
+            })
+        );
+    }
+
+    #[test]
+    fn a_tool_round_trips() {
+        let value = json!({
+            "name": "berth.reserve", "title": "Reserve", "description": "d",
+            "icons": [{"src": "data:,", "mimeType": "image/png", "sizes": ["any"], "theme": "light"}],
+            "inputSchema": {"type": "object", "properties": {"port": {"type": "string", "x-mcp-header": "Port"}}},
+            "outputSchema": {"type": "array"},
+            "annotations": {
+                "title": "t", "readOnlyHint": false, "destructiveHint": true,
+                "idempotentHint": true, "openWorldHint": false,
+            },
+            "execution": {"taskSupport": "optional"},
+            "_meta": {},
+        });
+        let tool: Tool = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(tool).unwrap(), value);
+        assert!(from_value::<Tool>(json!({"name": "n", "inputSchema": null})).is_err());
+    }
+
+    #[test]
+    fn arguments_keep_their_text() {
+        let text = r#"{"name":"t","arguments":{"n": 123456789012345678901234567890 },"inputResponses":{"k":{}},"requestState":"","_meta":{}}"#;
+        let params: CallToolRequestParams = from_str(text).unwrap();
+        assert_eq!(to_string(&params).unwrap(), text);
+        assert_eq!(params, params.clone());
+        assert_ne!(params, CallToolRequestParams::new("t"));
+        assert_eq!(
+            from_str::<CallToolRequestParams>(r#"{"name":"t","arguments":null}"#)
+                .unwrap()
+                .arguments
+                .map(|_| ()),
+            None
+        );
+        for text in [
+            r#"{"name":"t","arguments":[]}"#,
+            r#"{"name":"t","arguments":"{}"}"#,
+            r#"{"name":"t","inputResponses":[]}"#,
+            r#"{"name":"t","requestState":1}"#,
+            r#"{"name":"t","name":"u"}"#,
+            r#"{"arguments":{}}"#,
+        ] {
+            assert!(from_str::<CallToolRequestParams>(text).is_err(), "{text}");
+        }
     }
 }

@@ -98,3 +98,29 @@ impl fmt::Display for UnknownVersion {
 }
 
 impl std::error::Error for UnknownVersion {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_ascend() {
+        let all: Vec<_> = Version::MODERN
+            .iter()
+            .chain(Version::LEGACY)
+            .copied()
+            .collect();
+        assert_eq!(all.len(), 5);
+        assert!(all.is_sorted_by(|a, b| a > b));
+        assert_eq!(all[0], Version::LATEST);
+        for version in all {
+            assert_eq!(version.as_str().parse(), Ok(version));
+            assert_eq!(serde_json::to_value(version).unwrap(), version.as_str());
+            assert_eq!(version.is_modern(), Version::MODERN.contains(&version));
+        }
+        assert_eq!(
+            "2031-01-01".parse::<Version>().unwrap_err().as_str(),
+            "2031-01-01"
+        );
+    }
+}
