@@ -1,2 +1,150 @@
-//! stub
-fn main() {}
+//! The server under test: every fixture of the official conformance suite at 2026-07-28, written
+//! by hand on the raw tier.
+//!
+//! `antiphon-conformance-server PORT` serves `http://127.0.0.1:PORT/mcp`.
+
+mod fixtures;
+mod prompts;
+mod resources;
+mod rounds;
+mod state;
+mod tools;
+
+use antiphon::raw::{
+    About, BoxFuture, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
+    List, Pages, ReadResource, Rendered, Reply, Service,
+};
+use antiphon::types::{
+    CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+    ServerCapabilities,
+};
+
+struct Fixtures {
+    tools: Pages<ListToolsResult>,
+    prompts: Pages<ListPromptsResult>,
+    resources: Pages<ListResourcesResult>,
+    templates: Pages<ListResourceTemplatesResult>,
+    region: HeaderParams,
+    seal: state::Seal,
+    changes: Changes,
+}
+
+impl Service for Fixtures {
+    fn about(&self) -> About {
+        let capabilities = ServerCapabilities::default()
+            .tools(true)
+            .prompts(true)
+            .resources(true, true)
+            .completions()
+            .logging();
+        About::new(Implementation::new(
+            "antiphon-conformance",
+            env!("CARGO_PKG_VERSION"),
+        ))
+        .capabilities(capabilities)
+        .instructions("Fixtures of the conformance suite.")
+        .changes(self.changes.clone())
+    }
+
+    fn list_tools<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+        Box::pin(async move { self.tools.page(list.cursor) })
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        tool: CallTool<'a>,
+    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+        Box::pin(async move {
+            match rounds::tool(call, &tool, &self.seal) {
+                Some(reply) => reply,
+                None => tools::call(call, &tool, &self.changes)
+                    .await
+                    .map(Into::into),
+            }
+        })
+    }
+
+    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
+        (tool == fixtures::HEADER_TOOL).then_some(&self.region)
+    }
+
+    fn list_prompts<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+        Box::pin(async move { self.prompts.page(list.cursor) })
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        prompt: GetPrompt<'a>,
+    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+        Box::pin(async move { prompts::get(&prompt) })
+    }
+
+    fn list_resources<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+        Box::pin(async move { self.resources.page(list.cursor) })
+    }
+
+    fn list_resource_templates<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+        Box::pin(async move { self.templates.page(list.cursor) })
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        resource: ReadResource<'a>,
+    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+        Box::pin(async move { resources::read(resource.uri).map(Into::into) })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        completion: Complete,
+    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+        Box::pin(async move { Ok(prompts::complete(&completion)) })
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let port: u16 = std::env::args()
+        .nth(1)
+        .and_then(|port| port.parse().ok())
+        .ok_or("usage: antiphon-conformance-server PORT")?;
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
+    let tools = tools::all()?;
+    let region = HeaderParams::of(&fixtures::header_schema())?;
+    let endpoint = Endpoint::new(Fixtures {
+        tools: Pages::one(ListToolsResult::new(tools)),
+        prompts: Pages::one(ListPromptsResult::new(prompts::all())),
+        resources: Pages::one(ListResourcesResult::new(resources::all())),
+        templates: Pages::one(ListResourceTemplatesResult::new(resources::templates())),
+        region,
+        seal: state::Seal::new()?,
+        changes: Changes::new(),
+    });
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    eprintln!("http://127.0.0.1:{port}/mcp");
+    antiphon::http::serve(listener, antiphon::http::service(endpoint)).await?;
+    Ok(())
+}

@@ -1,1 +1,18 @@
-//! antiphon-core
+//! The sans-io heart of [Antiphon](https://docs.rs/antiphon): what must be right whatever
+//! carries the bytes. Nothing here owns a socket, a clock, a random generator or a runtime.
+//!
+//! | module | concern |
+//! |---|---|
+//! | [`envelope`] | one pass over an incoming message, borrowing from its bytes |
+//! | [`depth`] | the nesting cap, checked before anything is parsed |
+//! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
+//! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
+//! | [`answers`] | what came back for the questions of an earlier round |
+//! | [`write`] | outgoing messages, written once |
+
+pub mod answers;
+pub mod depth;
+pub mod envelope;
+pub mod mirror;
+pub mod negotiate;
+pub mod write;

@@ -1,0 +1,32 @@
+//! The demo as a new user runs it.
+
+use std::process::{Command, Stdio};
+
+#[test]
+fn the_demo_plays_without_a_terminal() {
+    let output = Command::new(env!("CARGO_BIN_EXE_antiphon"))
+        .arg("demo")
+        .stdin(Stdio::null())
+        .output()
+        .expect("antiphon runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success(), "{text}");
+    for part in [
+        "input_required",
+        "Ordered 2 copies of",
+        "Invalid or expired requestState",
+    ] {
+        assert!(text.contains(part), "{part} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn a_wrong_word_is_explained() {
+    let output = Command::new(env!("CARGO_BIN_EXE_antiphon"))
+        .arg("dem")
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(text.contains("'demo'"), "{text}");
+}

@@ -1,0 +1,247 @@
+//! Which revision a message speaks, and whether we serve it.
+//!
+//! The body decides and the header is cross-checked; when several defects coincide, the order of
+//! AMB-02 says which one is reported. The rules for one method's parameters come later, so
+//! everything here is refused with an HTTP status of its own.
+
+use antiphon_types::{ErrorObject, Version};
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    envelope::{Message, Meta, Slot},
+    mirror::Header,
+};
+
+/// A refusal before any handler ran: the JSON-RPC error and the HTTP status it travels with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The error for the peer.
+    pub error: ErrorObject,
+    /// The status where there is one to send.
+    pub status: u16,
+}
+
+impl Fault {
+    /// `400`: the message itself is at fault.
+    pub fn bad_request(error: ErrorObject) -> Self {
+        Self { error, status: 400 }
+    }
+
+    /// `404`: the method is not one of ours (HTTP-S-22).
+    pub fn not_found(method: &str) -> Self {
+        Self {
+            error: ErrorObject::method_not_found(method),
+            status: 404,
+        }
+    }
+}
+
+/// Checks the protocol version and the required metadata of a request.
+///
+/// `header` is what `MCP-Protocol-Version` says, or [`Header::None`] on transports without
+/// headers. `served` lists the modern versions on offer, newest first.
+///
+/// # Errors
+/// The fault to answer with, by the precedence of AMB-02, steps 1 to 5.
+pub fn admit(
+    message: &Message<'_>,
+    header: Header<'_>,
+    served: &[Version],
+) -> Result<Version, Fault> {
+    let meta = &message.params.meta;
+    let version = match &meta.version {
+        Slot::Text(version) => version,
+        Slot::Absent => return Err(without_version(message, header, served)),
+        Slot::Null | Slot::Other => {
+            return Err(invalid(format!("`{VERSION}` must be a string")));
+        }
+    };
+    match header {
+        Header::None => {}
+        Header::Value(header) if header == version => {}
+        Header::Value(header) => {
+            return Err(mismatch(format!(
+                "MCP-Protocol-Version is {header:?} but the body says {version:?}"
+            )));
+        }
+        Header::Absent => return Err(mismatch("MCP-Protocol-Version is missing".into())),
+        Header::Malformed => return Err(mismatch("MCP-Protocol-Version is malformed".into())),
+    }
+    let Some(chosen) = served.iter().find(|served| served.as_str() == version) else {
+        return Err(unsupported(version, served));
+    };
+    required(meta).map_err(invalid)?;
+    Ok(*chosen)
+}
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// META-S-01, META-S-03: capabilities are required, who the client is may be left out.
+fn required(meta: &Meta<'_>) -> Result<(), String> {
+    match meta.client_capabilities.map(RawValue::get) {
+        Some(raw) if raw.starts_with('{') => Ok(()),
+        Some(_) => Err(format!("`{CAPABILITIES}` must be an object")),
+        None => Err(format!("`{CAPABILITIES}` is missing from `params._meta`")),
+    }
+}
+
+/// The body names no version: a modern request that forgot it, or a client of an older era.
+fn without_version(message: &Message<'_>, header: Header<'_>, served: &[Version]) -> Fault {
+    let modern_header = match header {
+        Header::Value(text) => served.iter().any(|served| served.as_str() == text),
+        _ => false,
+    };
+    if message.method() == "initialize" {
+        // ERA-S-04, AMB-05: under a modern header it is a modern request for a removed method.
+        if modern_header {
+            return Fault::not_found("initialize");
+        }
+        // ERA-S-05: name what is served, so that the other side can tell its user.
+        let proposed = message.params.protocol_version.as_str().unwrap_or_default();
+        return unsupported(proposed, served);
+    }
+    match header {
+        Header::Value(_) if modern_header => {}
+        Header::Value(text) => return unsupported(text, served),
+        Header::Malformed => return mismatch("MCP-Protocol-Version is malformed".into()),
+        // HDR-S-03
+        Header::Absent => return mismatch("MCP-Protocol-Version is missing".into()),
+        Header::None => {}
+    }
+    let what = if message.params.meta.wrong {
+        "`params._meta` must be an object"
+    } else if message.params.meta.client_capabilities.is_none() {
+        "`params._meta` must carry `io.modelcontextprotocol/protocolVersion` and \
+         `io.modelcontextprotocol/clientCapabilities`"
+    } else {
+        "`io.modelcontextprotocol/protocolVersion` is missing from `params._meta`"
+    };
+    let mut fault = invalid(what.to_owned());
+    fault.error.data = Some(json!({ "supported": names(served) }));
+    fault
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::bad_request(ErrorObject::invalid_params(message))
+}
+
+fn mismatch(message: String) -> Fault {
+    Fault::bad_request(ErrorObject::header_mismatch(message))
+}
+
+fn unsupported(requested: &str, served: &[Version]) -> Fault {
+    Fault::bad_request(ErrorObject::unsupported_version(requested, served))
+}
+
+fn names(served: &[Version]) -> Value {
+    served.iter().map(|version| version.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVED: &[Version] = &[Version::V2026_07_28];
+    const NOW: &str = "2026-07-28";
+
+    fn verdict(method: &str, header: Header<'_>, meta: &str) -> (i64, u16) {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"protocolVersion":"2025-11-25"{meta}}}}}"#
+        );
+        let message = Message::parse(&text).expect("JSON");
+        match admit(&message, header, SERVED) {
+            Ok(version) => {
+                assert_eq!(version, Version::V2026_07_28);
+                (0, 200)
+            }
+            Err(fault) => (fault.error.code, fault.status),
+        }
+    }
+
+    fn meta(version: &str, capabilities: &str) -> String {
+        format!(r#","_meta":{{"io.modelcontextprotocol/protocolVersion":{version}{capabilities}}}"#)
+    }
+
+    const CAPS: &str = r#","io.modelcontextprotocol/clientCapabilities":{}"#;
+
+    /// AMB-02, every step, each with the later defects present as well.
+    #[test]
+    fn the_first_defect_in_order_is_reported() {
+        let cases = [
+            // (1) the body names a version, the header is absent
+            (Header::Absent, meta(r#""v999""#, ""), (-32020, 400)),
+            // (2) modern header, no version in the body
+            (Header::Value(NOW), String::new(), (-32602, 400)),
+            (Header::Value(NOW), r#","_meta":7"#.into(), (-32602, 400)),
+            (Header::Value(NOW), meta("5", CAPS), (-32602, 400)),
+            // (3) both there, different
+            (Header::Value(NOW), meta(r#""v999""#, ""), (-32020, 400)),
+            (
+                Header::Value("v999"),
+                meta(r#""2026-07-28""#, CAPS),
+                (-32020, 400),
+            ),
+            (
+                Header::Malformed,
+                meta(r#""2026-07-28""#, CAPS),
+                (-32020, 400),
+            ),
+            // (4) equal but not served; AMB-06: a legacy version in a modern envelope
+            (Header::Value("v999"), meta(r#""v999""#, ""), (-32022, 400)),
+            (
+                Header::Value("2025-11-25"),
+                meta(r#""2025-11-25""#, CAPS),
+                (-32022, 400),
+            ),
+            // (5) capabilities missing or of the wrong type
+            (
+                Header::Value(NOW),
+                meta(r#""2026-07-28""#, ""),
+                (-32602, 400),
+            ),
+            (
+                Header::Value(NOW),
+                meta(
+                    r#""2026-07-28""#,
+                    r#","io.modelcontextprotocol/clientCapabilities":[]"#,
+                ),
+                (-32602, 400),
+            ),
+            // nothing wrong
+            (Header::Value(NOW), meta(r#""2026-07-28""#, CAPS), (0, 200)),
+            // without headers
+            (Header::None, meta(r#""2026-07-28""#, CAPS), (0, 200)),
+            (Header::None, String::new(), (-32602, 400)),
+            (Header::None, meta(r#""v999""#, CAPS), (-32022, 400)),
+            // neither header nor body
+            (Header::Absent, String::new(), (-32020, 400)),
+            (Header::Value("2025-06-18"), String::new(), (-32022, 400)),
+        ];
+        for (header, meta, expected) in cases {
+            assert_eq!(
+                verdict("tools/list", header, &meta),
+                expected,
+                "{header:?} {meta}"
+            );
+        }
+    }
+
+    /// ERA-S-04, ERA-S-05, AMB-05.
+    #[test]
+    fn initialize_learns_what_is_served() {
+        assert_eq!(verdict("initialize", Header::Value(NOW), ""), (-32601, 404));
+        assert_eq!(verdict("initialize", Header::Absent, ""), (-32022, 400));
+        assert_eq!(
+            verdict("initialize", Header::Value("2025-11-25"), ""),
+            (-32022, 400)
+        );
+        assert_eq!(verdict("initialize", Header::None, ""), (-32022, 400));
+        let text = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+        let message = Message::parse(text).expect("JSON");
+        let fault = admit(&message, Header::Absent, SERVED).expect_err("refused");
+        let data = fault.error.data.expect("data");
+        assert_eq!(data["requested"], "2025-11-25");
+        assert_eq!(data["supported"], json!(["2026-07-28"]));
+    }
+}

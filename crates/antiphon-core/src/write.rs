@@ -1,0 +1,239 @@
+//! Outgoing messages, written once, straight into the buffer that is sent.
+
+use antiphon_types::{ErrorObject, MetaObject};
+use serde::Serialize;
+
+/// The key under which a result's `_meta` names the server (META-S-07).
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+
+/// Writes a result response.
+///
+/// `id` is JSON text. `fields` must serialise as an object without `resultType` and `_meta`;
+/// `identity` is the server's identity as JSON text, or `None` to leave it out.
+///
+/// # Errors
+/// When `fields` does not serialise, or not as an object; `out` is then as it was.
+pub fn result(
+    out: &mut Vec<u8>,
+    id: &str,
+    result_type: &str,
+    fields: &(impl Serialize + ?Sized),
+    meta: Option<&MetaObject>,
+    identity: Option<&str>,
+) -> serde_json::Result<()> {
+    let write = |out: &mut Vec<u8>| serde_json::to_writer(out, fields);
+    framed(out, id, result_type, write, meta, identity)
+}
+
+/// Writes a result response whose members are JSON text already: an object, as for [`result`].
+///
+/// # Errors
+/// When `json` is no object; `out` is then as it was.
+pub fn rendered(
+    out: &mut Vec<u8>,
+    id: &str,
+    json: &[u8],
+    meta: Option<&MetaObject>,
+    identity: Option<&str>,
+) -> serde_json::Result<()> {
+    let write = |out: &mut Vec<u8>| {
+        out.extend_from_slice(json);
+        Ok(())
+    };
+    framed(out, id, "complete", write, meta, identity)
+}
+
+fn framed(
+    out: &mut Vec<u8>,
+    id: &str,
+    result_type: &str,
+    fields: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>,
+    meta: Option<&MetaObject>,
+    identity: Option<&str>,
+) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(HEAD);
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(br#","result":{"resultType":""#);
+    out.extend_from_slice(result_type.as_bytes());
+    out.push(b'"');
+    let written = members(out, fields).and_then(|()| write_meta(out, meta, identity));
+    if written.is_err() {
+        out.truncate(start);
+        return written;
+    }
+    out.extend_from_slice(b"}}");
+    Ok(())
+}
+
+/// Writes the members of an object after those already there, opening comma included.
+fn members(
+    out: &mut Vec<u8>,
+    fields: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>,
+) -> serde_json::Result<()> {
+    let mark = out.len();
+    fields(out)?;
+    if out.get(mark) != Some(&b'{') || out.last() != Some(&b'}') {
+        return Err(serde::ser::Error::custom("a result is a JSON object"));
+    }
+    if out.len() == mark + 2 {
+        out.truncate(mark);
+    } else {
+        out[mark] = b',';
+        out.pop();
+    }
+    Ok(())
+}
+
+fn write_meta(
+    out: &mut Vec<u8>,
+    meta: Option<&MetaObject>,
+    identity: Option<&str>,
+) -> serde_json::Result<()> {
+    let meta = meta.filter(|meta| !meta.is_empty());
+    let identity = identity.filter(|_| meta.is_none_or(|meta| !meta.contains_key(SERVER_INFO)));
+    if meta.is_none() && identity.is_none() {
+        return Ok(());
+    }
+    out.extend_from_slice(br#","_meta":{"#);
+    let mark = out.len();
+    if let Some(identity) = identity {
+        out.push(b'"');
+        out.extend_from_slice(SERVER_INFO.as_bytes());
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(identity.as_bytes());
+    }
+    if let Some(meta) = meta {
+        let comma = out.len();
+        members(out, |out| serde_json::to_writer(out, meta))?;
+        if comma == mark {
+            out.remove(mark);
+        }
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// Writes an error response; without an `id` when none could be read (BASE-S-06).
+pub fn error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorObject) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(id.as_bytes());
+    }
+    out.extend_from_slice(br#","error":"#);
+    let mark = out.len();
+    if serde_json::to_writer(&mut *out, error).is_err() {
+        out.truncate(mark);
+        out.extend_from_slice(br#"{"code":-32603,"message":"Internal error"}"#);
+    }
+    out.push(b'}');
+}
+
+/// Writes a notification.
+///
+/// # Errors
+/// When `params` does not serialise; `out` is then as it was.
+pub fn notification(
+    out: &mut Vec<u8>,
+    method: &str,
+    params: &(impl Serialize + ?Sized),
+) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":""#);
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(br#"","params":"#);
+    if let Err(error) = serde_json::to_writer(&mut *out, params) {
+        out.truncate(start);
+        return Err(error);
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+
+    fn written(fields: &Value, meta: Option<&Value>, identity: Option<&str>) -> String {
+        let mut out = Vec::new();
+        let meta = meta.map(|meta| {
+            meta.as_object()
+                .expect("object")
+                .clone()
+                .into_iter()
+                .collect()
+        });
+        result(&mut out, "7", "complete", fields, meta.as_ref(), identity).expect("written");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn results_are_one_object_whatever_is_empty() {
+        let head = r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete""#;
+        let id = r#"{"name":"s","version":"1"}"#;
+        let info = format!(r#""{SERVER_INFO}":{id}"#);
+        for (fields, meta, identity, rest) in [
+            (json!({}), None, None, String::new()),
+            (json!({"a":1}), None, None, r#","a":1"#.into()),
+            (
+                json!({"a":1}),
+                None,
+                Some(id),
+                format!(r#","a":1,"_meta":{{{info}}}"#),
+            ),
+            (
+                json!({}),
+                Some(json!({})),
+                Some(id),
+                format!(r#","_meta":{{{info}}}"#),
+            ),
+            (
+                json!({}),
+                Some(json!({"k":2})),
+                None,
+                r#","_meta":{"k":2}"#.into(),
+            ),
+            (
+                json!({}),
+                Some(json!({"k":2})),
+                Some(id),
+                format!(r#","_meta":{{{info},"k":2}}"#),
+            ),
+            (
+                json!({}),
+                Some(json!({SERVER_INFO: {"name":"own"}})),
+                Some(id),
+                format!(r#","_meta":{{"{SERVER_INFO}":{{"name":"own"}}}}"#),
+            ),
+        ] {
+            let text = written(&fields, meta.as_ref(), identity);
+            assert_eq!(text, format!("{head}{rest}}}}}"));
+            serde_json::from_str::<Map<String, Value>>(&text).expect("one JSON object");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_writes_nothing() {
+        for bad in [json!([1]), json!(null), json!("x")] {
+            let mut out = b"before".to_vec();
+            assert!(result(&mut out, "1", "complete", &bad, None, None).is_err());
+            assert_eq!(out, b"before");
+        }
+    }
+
+    /// BASE-S-06
+    #[test]
+    fn an_error_without_an_id_has_no_id_member() {
+        let mut out = Vec::new();
+        error(&mut out, None, &ErrorObject::parse_error("x"));
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(
+            text,
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! [`Call`]: one request, as a handler sees it.
+
+use std::sync::{Arc, OnceLock};
+
+use antiphon_core::envelope::Meta;
+use antiphon_types::{
+    ClientCapabilities, Implementation, LoggingLevel, MetaObject, ProgressToken, RequestId, Version,
+};
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::Error;
+use crate::{
+    auth::Principal,
+    server::{log::Logger, outbox::Outbox, progress::Progress},
+};
+
+/// One request: who calls, with what, and the way back while it runs.
+///
+/// Everything here comes from this very request (STATE-S-01, META-S-04).
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) version: Version,
+    pub(crate) meta: &'a Meta<'a>,
+    pub(crate) principal: Option<&'a Principal>,
+    pub(crate) http: Option<&'a http::request::Parts>,
+    pub(crate) outbox: &'a Arc<Outbox>,
+    pub(crate) log_level: Option<LoggingLevel>,
+    pub(crate) progress_token: Option<ProgressToken>,
+    pub(crate) cancellation: OnceLock<CancellationToken>,
+}
+
+impl Call<'_> {
+    /// The request's id.
+    pub fn id(&self) -> RequestId {
+        RequestId::from_raw(self.id).expect("the envelope admits only strings and integers")
+    }
+
+    /// The method, as it was called.
+    pub fn method(&self) -> &str {
+        self.method
+    }
+
+    /// The revision this request speaks.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Who the bearer verifier says is calling.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.principal
+    }
+
+    /// The HTTP request's headers, on that transport.
+    pub fn headers(&self) -> Option<&http::HeaderMap> {
+        self.http.map(|parts| &parts.headers)
+    }
+
+    /// What middleware attached to the HTTP request, on that transport.
+    pub fn extensions(&self) -> Option<&http::Extensions> {
+        self.http.map(|parts| &parts.extensions)
+    }
+
+    /// What the client declared on this request.
+    ///
+    /// # Errors
+    /// `-32602` if a capability is not of the type the protocol gives it.
+    pub fn capabilities(&self) -> Result<ClientCapabilities, Error> {
+        let raw = self.meta.client_capabilities.map_or("{}", RawValue::get);
+        serde_json::from_str(raw).map_err(|error| {
+            Error::invalid_params(format!(
+                "`io.modelcontextprotocol/clientCapabilities` cannot be read: {error}"
+            ))
+        })
+    }
+
+    /// What the client says it is. For display only: anyone can say anything (META-B-02).
+    pub fn client_info(&self) -> Option<Implementation> {
+        let raw = self.meta.client_info?;
+        serde_json::from_str(raw.get()).ok()
+    }
+
+    /// One key of `_meta` beyond the reserved ones, as it came.
+    pub fn meta(&self, key: &str) -> Option<&RawValue> {
+        self.meta.other(key)
+    }
+
+    /// All keys of `_meta` beyond the reserved ones: what a gateway passes on (META-B-11).
+    pub fn other_meta(&self) -> MetaObject {
+        self.meta
+            .others
+            .iter()
+            .filter_map(|(key, raw)| Some((key.to_string(), serde_json::from_str(raw.get()).ok()?)))
+            .collect()
+    }
+
+    /// The W3C trace context the request came with (META-B-10).
+    pub fn trace(&self) -> TraceContext {
+        let text = |key| serde_json::from_str(self.meta.other(key)?.get()).ok();
+        TraceContext {
+            traceparent: text("traceparent"),
+            tracestate: text("tracestate"),
+            baggage: text("baggage"),
+        }
+    }
+
+    /// Reports how far the work is. Silent unless the client gave a token (PROG-S-05).
+    pub fn progress(&self) -> Progress {
+        Progress::new(self.progress_token.clone(), self.outbox)
+    }
+
+    /// Log messages for this request's client. Silent unless it named a level (LOG-S-02).
+    pub fn logger(&self) -> Logger {
+        Logger::new(self.log_level, self.outbox)
+    }
+
+    /// A token that is cancelled when this call is over, answered or abandoned: for work that
+    /// was moved to other tasks. The handler's own future is simply dropped.
+    pub fn cancellation(&self) -> CancellationToken {
+        self.cancellation
+            .get_or_init(CancellationToken::new)
+            .clone()
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.cancellation.get() {
+            token.cancel();
+        }
+    }
+}
+
+/// W3C trace context, as a request carries it in `_meta`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TraceContext {
+    /// Trace and parent span.
+    pub traceparent: Option<String>,
+    /// Vendor data.
+    pub tracestate: Option<String>,
+    /// Properties that travel along.
+    pub baggage: Option<String>,
+}

@@ -1,0 +1,199 @@
+//! [`Changes`]: where a service announces that something is different now.
+//!
+//! Each open `subscriptions/listen` has a [`Listener`] here. A listener holds a set, not a
+//! queue: the same change twice before delivery is delivered once, so a slow reader costs no
+//! more memory than its own filter.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker},
+};
+
+use antiphon_types::SubscriptionFilter;
+
+/// Announces changes to every client that listens for them. Clones are one and the same.
+#[derive(Debug, Clone, Default)]
+pub struct Changes(Arc<Mutex<Vec<Weak<Listener>>>>);
+
+impl Changes {
+    /// Nobody listens yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The set of tools is different now.
+    pub fn tools(&self) {
+        self.announce(&Change::Tools);
+    }
+
+    /// The set of prompts is different now.
+    pub fn prompts(&self) {
+        self.announce(&Change::Prompts);
+    }
+
+    /// The set of resources is different now.
+    pub fn resources(&self) {
+        self.announce(&Change::Resources);
+    }
+
+    /// One resource reads differently now.
+    pub fn resource(&self, uri: &str) {
+        self.announce(&Change::Resource(uri.to_owned()));
+    }
+
+    /// Ends every open subscription in good order (SUB-S-07). New ones may follow.
+    pub fn end(&self) {
+        self.announce(&Change::End);
+    }
+
+    /// How many subscriptions are open.
+    pub fn listeners(&self) -> usize {
+        self.lock()
+            .iter()
+            .filter(|listener| listener.strong_count() > 0)
+            .count()
+    }
+
+    fn announce(&self, change: &Change) {
+        let listeners: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners {
+            listener.tell(change);
+        }
+    }
+
+    pub(crate) fn listen(&self, filter: &SubscriptionFilter) -> Arc<Listener> {
+        let listener = Arc::new(Listener::new(filter));
+        let mut listeners = self.lock();
+        listeners.retain(|listener| listener.strong_count() > 0);
+        listeners.push(Arc::downgrade(&listener));
+        listener
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Listener>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a listener can be told; the end comes last.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(String),
+    End,
+}
+
+/// One open subscription.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    wanted: BTreeSet<Change>,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    changes: BTreeSet<Change>,
+    waker: Option<Waker>,
+}
+
+impl Listener {
+    fn new(filter: &SubscriptionFilter) -> Self {
+        let flags = [
+            (filter.tools_list_changed, Change::Tools),
+            (filter.prompts_list_changed, Change::Prompts),
+            (filter.resources_list_changed, Change::Resources),
+        ];
+        let mut wanted = BTreeSet::from([Change::End]);
+        wanted.extend(
+            flags
+                .into_iter()
+                .filter(|(on, _)| *on == Some(true))
+                .map(|(_, change)| change),
+        );
+        let uris = filter.resource_subscriptions.iter().flatten().cloned();
+        wanted.extend(uris.map(Change::Resource));
+        Self {
+            wanted,
+            pending: Mutex::default(),
+        }
+    }
+
+    fn tell(&self, change: &Change) {
+        if !self.wanted.contains(change) {
+            return;
+        }
+        let mut pending = self.lock();
+        pending.changes.insert(change.clone());
+        if let Some(waker) = pending.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The next change.
+    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Change> {
+        let mut pending = self.lock();
+        match pending.changes.pop_first() {
+            Some(change) => Poll::Ready(change),
+            None => {
+                pending.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(tools: bool, uris: &[&str]) -> SubscriptionFilter {
+        SubscriptionFilter {
+            tools_list_changed: Some(tools),
+            resource_subscriptions: Some(uris.iter().map(|uri| (*uri).to_owned()).collect()),
+            ..SubscriptionFilter::default()
+        }
+    }
+
+    fn next(listener: &Listener) -> Change {
+        match listener.poll_next(&Context::from_waker(Waker::noop())) {
+            Poll::Ready(change) => change,
+            Poll::Pending => panic!("nothing happened"),
+        }
+    }
+
+    /// SUB-S-01, RES-S-08: only what was asked for; once however often it happens.
+    #[test]
+    fn a_listener_hears_what_it_asked_for_once() {
+        let changes = Changes::new();
+        let listener = changes.listen(&filter(true, &["a://1"]));
+        let deaf = changes.listen(&filter(false, &[]));
+        changes.prompts();
+        for _ in 0..1000 {
+            changes.tools();
+            changes.resource("a://1");
+            changes.resource("a://2");
+        }
+        changes.end();
+        assert_eq!(next(&listener), Change::Tools);
+        assert_eq!(next(&listener), Change::Resource("a://1".into()));
+        assert_eq!(next(&listener), Change::End);
+        assert_eq!(next(&deaf), Change::End);
+        assert!(listener.lock().changes.is_empty());
+    }
+
+    #[test]
+    fn a_dropped_listener_is_forgotten() {
+        let changes = Changes::new();
+        let listener = changes.listen(&filter(true, &[]));
+        assert_eq!(changes.listeners(), 1);
+        drop(listener);
+        assert_eq!(changes.listeners(), 0);
+        changes.tools();
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Service`], the trait, and what it says of itself.
+
+use std::{future::Future, pin::Pin, time::Duration};
+
+use antiphon_types::{
+    CacheScope, CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+    ServerCapabilities, SubscriptionFilter,
+};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{
+    Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, ReadResource,
+    Rendered, Reply,
+};
+
+/// The future of one method.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A server at its lowest: one method per MCP method.
+///
+/// Every method answers `-32601` until it is written; a method whose capability is not in
+/// [`About`] is never called. A future that is dropped was cancelled.
+pub trait Service: Send + Sync + 'static {
+    /// Who this is and what it offers; asked once, when the [`Endpoint`](super::Endpoint) is
+    /// made.
+    fn about(&self) -> About;
+
+    /// `tools/list`
+    fn list_tools<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+        _ = list;
+        refuse(call)
+    }
+
+    /// `tools/call`
+    fn call_tool<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        tool: CallTool<'a>,
+    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+        _ = tool;
+        refuse(call)
+    }
+
+    /// The parameters of a tool that HTTP clients repeat in headers. They are compared before
+    /// [`call_tool`](Self::call_tool) runs (HDR-S-17).
+    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
+        _ = tool;
+        None
+    }
+
+    /// `prompts/list`
+    fn list_prompts<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+        _ = list;
+        refuse(call)
+    }
+
+    /// `prompts/get`
+    fn get_prompt<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        prompt: GetPrompt<'a>,
+    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+        _ = prompt;
+        refuse(call)
+    }
+
+    /// `resources/list`
+    fn list_resources<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+        _ = list;
+        refuse(call)
+    }
+
+    /// `resources/templates/list`
+    fn list_resource_templates<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+        _ = list;
+        refuse(call)
+    }
+
+    /// `resources/read`
+    fn read_resource<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        resource: ReadResource<'a>,
+    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+        _ = resource;
+        refuse(call)
+    }
+
+    /// `completion/complete`
+    fn complete<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        completion: Complete,
+    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+        _ = completion;
+        refuse(call)
+    }
+
+    /// `subscriptions/listen`: decides what of `filter` to honour. It already holds only what
+    /// the capabilities allow (SUB-S-13); what is returned is acknowledged, and then delivered
+    /// through [`Changes`].
+    fn listen<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        filter: SubscriptionFilter,
+    ) -> BoxFuture<'a, Result<SubscriptionFilter, Error>> {
+        _ = call;
+        Box::pin(async move { Ok(filter) })
+    }
+
+    /// Any other method, with its parameters as they came: for extensions.
+    fn other<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        params: Option<&'a RawValue>,
+    ) -> BoxFuture<'a, Result<Map<String, Value>, Error>> {
+        _ = params;
+        refuse(call)
+    }
+}
+
+fn refuse<'a, T: Send + 'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<T, Error>> {
+    Box::pin(async move { Err(Error::method_not_found(call.method())) })
+}
+
+/// Who a service is and what it offers.
+#[derive(Debug, Clone)]
+pub struct About {
+    pub(crate) info: Implementation,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
+    pub(crate) cache: (Duration, CacheScope),
+    pub(crate) identify: bool,
+    pub(crate) changes: Option<Changes>,
+}
+
+impl About {
+    /// A service of this name and version that offers nothing yet.
+    pub fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+            cache: (Duration::ZERO, CacheScope::Private),
+            identify: true,
+            changes: None,
+        }
+    }
+
+    /// What it offers. Methods of a capability that is not here are answered `-32601`.
+    pub fn capabilities(mut self, capabilities: ServerCapabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// A hint for the model on how to use this server.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// How long, and for whom, the answer to `server/discover` may be kept.
+    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.cache = (ttl, scope);
+        self
+    }
+
+    /// Where changes are announced; needed for every `listChanged` and for `subscribe`.
+    pub fn changes(mut self, changes: Changes) -> Self {
+        self.changes = Some(changes);
+        self
+    }
+
+    /// Leaves the server's name and version out of results (META-S-07 lets one).
+    pub fn anonymous(mut self) -> Self {
+        self.identify = false;
+        self
+    }
+}

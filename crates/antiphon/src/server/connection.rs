@@ -1,0 +1,118 @@
+//! [`Connection`]: many requests on one channel that carries a message at a time.
+//!
+//! A request that is answered at once never becomes a task: it is polled where it was read, and
+//! only one that has to wait moves to a task of its own.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    dispatch::{self, Answer, Inbound},
+    endpoint::Endpoint,
+    inflight::InFlight,
+    lines::Lines,
+    outbox::Outbox,
+};
+use crate::auth::Principal;
+
+/// How long calls may go on after the client has closed its side.
+const DRAIN: Duration = Duration::from_secs(1);
+
+pub(crate) struct Connection {
+    endpoint: Endpoint,
+    principal: Option<Arc<Principal>>,
+    lines: Arc<Lines>,
+    in_flight: Arc<InFlight>,
+    tasks: TaskTracker,
+}
+
+impl Connection {
+    pub(crate) fn new(endpoint: Endpoint, principal: Option<Principal>, lines: Arc<Lines>) -> Self {
+        Self {
+            endpoint,
+            principal: principal.map(Arc::new),
+            lines,
+            in_flight: Arc::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// Takes one message.
+    pub(crate) fn receive(&self, body: Bytes) {
+        let outbox = Arc::new(Outbox::on(self.lines.clone()));
+        let inbound = Inbound {
+            body,
+            http: None,
+            principal: self.principal.clone(),
+            in_flight: Some(self.in_flight.clone()),
+        };
+        let mut request = Running {
+            answer: Box::pin(dispatch::answer(
+                self.endpoint.clone(),
+                inbound,
+                outbox.clone(),
+            )),
+            outbox,
+        };
+        // Woken by nobody: if it has to wait, the task polls it again and is woken itself.
+        let mut context = Context::from_waker(Waker::noop());
+        if Pin::new(&mut request).poll(&mut context).is_pending() {
+            self.tasks.spawn(request);
+        }
+    }
+
+    /// Says that a message could not be read.
+    pub(crate) fn refuse(&self, error: &antiphon_types::ErrorObject) {
+        let mut json = Vec::new();
+        antiphon_core::write::error(&mut json, None, error);
+        self.lines.push(&json);
+    }
+
+    /// The client has closed its side: ends subscriptions, lets calls finish for a moment, and
+    /// cancels the rest (wire.md 10.2, step 8).
+    pub(crate) async fn finish(self) {
+        self.tasks.close();
+        self.in_flight.end_all();
+        if tokio::time::timeout(DRAIN, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            self.in_flight.cancel_all();
+            self.tasks.wait().await;
+        }
+        self.lines.close();
+    }
+}
+
+/// One request on its way to its answer.
+struct Running {
+    answer: Pin<Box<dyn Future<Output = Answer> + Send>>,
+    outbox: Arc<Outbox>,
+}
+
+impl Future for Running {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.outbox.is_cancelled(context) {
+            return Poll::Ready(());
+        }
+        match self.answer.as_mut().poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(answer) => {
+                if let Answer::Message { json, .. } = answer {
+                    self.outbox.finish(&json);
+                }
+                Poll::Ready(())
+            }
+        }
+    }
+}

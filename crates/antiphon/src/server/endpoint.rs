@@ -1,0 +1,183 @@
+//! [`Endpoint`]: a service made ready for transports.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
+
+use crate::raw::{Changes, Rendered, Service};
+
+/// A service with its identity, its limits and its answer to `server/discover`. Clones are one
+/// and the same server; transports take one each.
+#[derive(Clone)]
+pub struct Endpoint(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) service: Box<dyn Service>,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) discover: Rendered<DiscoverResult>,
+    /// The server's identity as JSON, unless it stays anonymous.
+    pub(crate) identity: Option<String>,
+    pub(crate) changes: Changes,
+    pub(crate) limits: Limits,
+    calls: AtomicUsize,
+    listens: AtomicUsize,
+}
+
+/// The revisions this endpoint serves, newest first (AMB-06).
+pub(crate) const SERVED: &[Version] = Version::MODERN;
+
+/// What a peer may use up. The defaults suit a server on the open network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one message: a request body, or a line. 4 MiB.
+    pub message_bytes: usize,
+    /// Levels of nested objects and arrays in one message. 64.
+    pub depth: usize,
+    /// Requests running at once. 16,384.
+    pub calls: usize,
+    /// Open subscriptions; they count as calls too. 4,096.
+    pub listens: usize,
+    /// Resources one subscription may name. 1,024.
+    pub listen_uris: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 4 * 1024 * 1024,
+            depth: 64,
+            calls: 16_384,
+            listens: 4_096,
+            listen_uris: 1_024,
+        }
+    }
+}
+
+impl Limits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`Limits::message_bytes`].
+    pub fn message_bytes(mut self, bytes: usize) -> Self {
+        self.message_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Limits::depth`].
+    pub fn depth(mut self, levels: usize) -> Self {
+        self.depth = levels;
+        self
+    }
+
+    /// Sets [`Limits::calls`].
+    pub fn calls(mut self, calls: usize) -> Self {
+        self.calls = calls;
+        self
+    }
+
+    /// Sets [`Limits::listens`].
+    pub fn listens(mut self, listens: usize) -> Self {
+        self.listens = listens;
+        self
+    }
+
+    /// Sets [`Limits::listen_uris`].
+    pub fn listen_uris(mut self, uris: usize) -> Self {
+        self.listen_uris = uris;
+        self
+    }
+}
+
+impl Endpoint {
+    /// Makes `service` ready, with the default [`Limits`].
+    pub fn new(service: impl Service) -> Self {
+        Self::with_limits(service, Limits::default())
+    }
+
+    /// Makes `service` ready, with these limits.
+    pub fn with_limits(service: impl Service, limits: Limits) -> Self {
+        let about = service.about();
+        let versions: Vec<_> = SERVED
+            .iter()
+            .map(|version| version.as_str().to_owned())
+            .collect();
+        let mut discover = DiscoverResult::new(versions, about.capabilities.clone())
+            .cache(about.cache.0, about.cache.1);
+        discover.instructions = about.instructions;
+        let identity = about
+            .identify
+            .then(|| serde_json::to_string(&about.info).expect("an implementation is plain JSON"));
+        Self(Arc::new(Inner {
+            service: Box::new(service),
+            capabilities: about.capabilities,
+            discover: discover.into(),
+            identity,
+            changes: about.changes.unwrap_or_default(),
+            limits,
+            calls: AtomicUsize::new(0),
+            listens: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Requests running now.
+    pub fn calls(&self) -> usize {
+        self.0.calls.load(Ordering::Relaxed)
+    }
+
+    /// Ends open subscriptions in good order: what a server does before it goes away.
+    pub fn end_subscriptions(&self) {
+        self.0.changes.end();
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("identity", &self.0.identity)
+            .field("calls", &self.calls())
+            .field("limits", &self.0.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// A place among the running calls, if there is one.
+    pub(crate) fn admit_call(&self) -> Option<Place<'_>> {
+        Place::take(&self.calls, self.limits.calls)
+    }
+
+    /// A place among the open subscriptions, if there is one.
+    pub(crate) fn admit_listen(&self) -> Option<Place<'_>> {
+        Place::take(&self.listens, self.limits.listens)
+    }
+}
+
+/// A counted place, given back when it is dropped.
+pub(crate) struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(count: &'a AtomicUsize, limit: usize) -> Option<Self> {
+        let place = Self(count);
+        // Taken first and given back by the drop if it was one too many.
+        (count.fetch_add(1, Ordering::Relaxed) < limit).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,12 @@
+//! What turns messages into calls and results into messages, whatever the transport.
+
+pub(crate) mod connection;
+pub(crate) mod dispatch;
+pub(crate) mod endpoint;
+pub(crate) mod inflight;
+pub(crate) mod lines;
+pub(crate) mod listen;
+pub(crate) mod log;
+pub(crate) mod outbox;
+pub(crate) mod progress;
+pub(crate) mod unwind;

@@ -1,0 +1,180 @@
+//! [`Outbox`]: the notifications of one request, on their way out.
+//!
+//! The same handle serves every transport. On HTTP the messages wait here until the response
+//! stream takes them; on line transports they go straight to the shared writer. Once the
+//! request is answered or cancelled the outbox is shut, and nothing more gets out for it
+//! (STDIO-S-05, HTTP-S-21).
+
+use std::{
+    future::poll_fn,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use antiphon_core::write;
+use serde::Serialize;
+
+use super::lines::Lines;
+
+/// A reader that lags more than this behind loses progress and log messages, which the protocol
+/// lets a server send at any rate it likes (PROG-S-01, PROG-B-02, LOG-S-06).
+const WAITING_BYTES: usize = 256 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    /// The shared writer of a line transport.
+    lines: Option<Arc<Lines>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<Vec<u8>>,
+    bytes: usize,
+    shut: bool,
+    cancelled: bool,
+    ending: bool,
+    waker: Option<Waker>,
+}
+
+impl Outbox {
+    /// For a transport that asks for the messages.
+    pub(crate) fn new() -> Self {
+        Self {
+            lines: None,
+            state: Mutex::default(),
+        }
+    }
+
+    /// For a transport with one writer for all.
+    pub(crate) fn on(lines: Arc<Lines>) -> Self {
+        Self {
+            lines: Some(lines),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sends a notification that may be lost to a slow reader.
+    pub(crate) fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
+        self.push(method, params, WAITING_BYTES);
+    }
+
+    /// Sends a notification whatever waits already; [`Outbox::room`] paces the sender.
+    pub(crate) fn deliver(&self, method: &str, params: &(impl Serialize + ?Sized)) {
+        self.push(method, params, usize::MAX);
+    }
+
+    fn push(&self, method: &str, params: &(impl Serialize + ?Sized), limit: usize) {
+        let mut message = Vec::with_capacity(256);
+        if let Err(error) = write::notification(&mut message, method, params) {
+            tracing::error!(method, %error, "a notification does not serialise and was dropped");
+            return;
+        }
+        let mut state = self.lock();
+        if state.shut {
+            return;
+        }
+        if let Some(lines) = &self.lines {
+            if limit == usize::MAX || lines.has_room() {
+                lines.push(&message);
+            }
+            return;
+        }
+        if state.bytes + message.len() > limit {
+            tracing::debug!(
+                method,
+                "the client reads too slowly; a notification was dropped"
+            );
+            return;
+        }
+        state.bytes += message.len();
+        state.waiting.push(message);
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Takes what waits. When nothing does, the task is woken for the next message.
+    pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Vec<u8>> {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            state.waker = Some(context.waker().clone());
+        }
+        state.bytes = 0;
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// Waits until what was sent before is on its way.
+    pub(crate) async fn room(&self) {
+        match &self.lines {
+            Some(lines) => lines.room().await,
+            // The task that polls this future also takes the messages, right after.
+            None => {
+                poll_fn(|_| match self.lock().waiting.is_empty() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                })
+                .await;
+            }
+        }
+    }
+
+    /// Sends the answer, the last message of this request, on a line transport.
+    pub(crate) fn finish(&self, answer: &[u8]) {
+        let mut state = self.lock();
+        if let Some(lines) = &self.lines
+            && !state.shut
+        {
+            lines.push(answer);
+        }
+        state.shut = true;
+    }
+
+    /// Nothing gets out from now on.
+    pub(crate) fn shut(&self) {
+        self.lock().shut = true;
+    }
+
+    /// Shuts the outbox and tells the task that runs the request.
+    pub(crate) fn cancel(&self) {
+        let mut state = self.lock();
+        state.shut = true;
+        state.cancelled = true;
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Asks a request that stays open to come to its end.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.ending = true;
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether a request that stays open should come to its end; the task that runs it is woken
+    /// when it should.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.lock().ending
+    }
+
+    /// Whether the request was cancelled. If not, the task is woken when it is.
+    pub(crate) fn is_cancelled(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        if !state.cancelled {
+            state.waker = Some(context.waker().clone());
+        }
+        state.cancelled
+    }
+
+    /// Whether answers travel as lines.
+    pub(crate) fn is_on_lines(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

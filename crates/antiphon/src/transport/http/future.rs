@@ -1,0 +1,320 @@
+//! [`ResponseFuture`]: one HTTP request from its head to its response.
+//!
+//! Head checks, token, body, call, in this order. The call runs inside this future; if it ends
+//! before it notifies, the answer is plain JSON with the status it deserves, and if it notifies
+//! first, the future itself moves into the body of an event stream (HTTP-S-28, AMB-04).
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use antiphon_core::write;
+use antiphon_types::ErrorObject;
+use bytes::{Buf, Bytes, BytesMut};
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    request::Parts,
+};
+use pin_project_lite::pin_project;
+use tokio::time::Sleep;
+
+use super::{
+    auth::{self, Denied},
+    body::{Body, Events, Exchange},
+    guard,
+    head::{self, Refused},
+    service::Shared,
+};
+use crate::{
+    auth::Principal,
+    server::{
+        dispatch::{self, Answer, Inbound},
+        outbox::Outbox,
+    },
+};
+
+type Verifying = Pin<Box<dyn Future<Output = Result<Principal, Denied>> + Send>>;
+
+pin_project! {
+    /// The response to one request, on its way.
+    pub struct ResponseFuture<B> {
+        shared: Arc<Shared>,
+        origin: Option<HeaderValue>,
+        #[pin]
+        body: Option<B>,
+        parts: Option<Parts>,
+        step: Step,
+    }
+}
+
+enum Step {
+    /// Refused on its head.
+    Refused(Option<Response<Body>>),
+    Verifying(Verifying),
+    Reading(Reading),
+    Running(Option<Exchange>),
+}
+
+/// A body as it comes in: mostly in one piece, which is then not copied.
+struct Reading {
+    principal: Option<Arc<Principal>>,
+    first: Bytes,
+    rest: BytesMut,
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl Reading {
+    fn new(principal: Option<Principal>) -> Self {
+        Self {
+            principal: principal.map(Arc::new),
+            first: Bytes::new(),
+            rest: BytesMut::new(),
+            deadline: None,
+        }
+    }
+
+    fn add(&mut self, mut data: impl Buf) {
+        if self.first.is_empty() && self.rest.is_empty() {
+            self.first = data.copy_to_bytes(data.remaining());
+            return;
+        }
+        if self.rest.is_empty() {
+            self.rest.reserve(self.first.len() + data.remaining());
+            self.rest.extend_from_slice(&self.first);
+        }
+        while data.has_remaining() {
+            let chunk = data.chunk();
+            self.rest.extend_from_slice(chunk);
+            let step = chunk.len();
+            data.advance(step);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len().max(self.rest.len())
+    }
+
+    fn whole(&mut self) -> Bytes {
+        match self.rest.is_empty() {
+            true => std::mem::take(&mut self.first),
+            false => std::mem::take(&mut self.rest).freeze(),
+        }
+    }
+}
+
+impl<B: http_body::Body> ResponseFuture<B> {
+    pub(crate) fn new(shared: Arc<Shared>, request: Request<B>) -> Self {
+        let (parts, body) = request.into_parts();
+        let (origin, step) = begin(&shared, &parts);
+        Self {
+            shared,
+            origin,
+            body: Some(body),
+            parts: Some(parts),
+            step,
+        }
+    }
+}
+
+/// The first step, by what the head says.
+fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
+    let refused = |response| Step::Refused(Some(response));
+    let origin = match shared.guard.check(&parts.uri, &parts.headers) {
+        Ok(origin) => origin.cloned(),
+        Err(stranger) => return (None, refused(plain(StatusCode::FORBIDDEN, stranger.0))),
+    };
+    if let (Some(origin), true) = (&origin, parts.method == Method::OPTIONS) {
+        return (None, refused(guard::preflight(origin, &parts.headers)));
+    }
+    let step = match &shared.gate {
+        None => match check_head(shared, parts) {
+            Ok(()) => Step::Reading(Reading::new(None)),
+            Err(response) => refused(response),
+        },
+        Some(gate) => {
+            let (gate, token) = (gate.clone(), auth::token(&parts.headers));
+            Step::Verifying(Box::pin(async move { gate.admit(token).await }))
+        }
+    };
+    (origin, step)
+}
+
+fn check_head(shared: &Shared, parts: &Parts) -> Result<(), Response<Body>> {
+    let limit = shared.endpoint.inner().limits.message_bytes;
+    head::check(&parts.method, &parts.headers, limit).map_err(|refused| response(&refused))
+}
+
+fn response(refused: &Refused) -> Response<Body> {
+    let mut response = plain(refused.status, &refused.text);
+    if refused.status == StatusCode::METHOD_NOT_ALLOWED {
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    }
+    response
+}
+
+impl<B: http_body::Body> Future for ResponseFuture<B> {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let mut response = match this.step {
+                Step::Refused(refused) => refused.take().expect("polled after it was ready"),
+                Step::Verifying(verifying) => match ready!(verifying.as_mut().poll(context)) {
+                    Err(denied) => deny(denied),
+                    Ok(principal) => {
+                        let parts = this.parts.as_ref().expect("taken only to run");
+                        *this.step = match check_head(this.shared, parts) {
+                            Ok(()) => Step::Reading(Reading::new(Some(principal))),
+                            Err(response) => Step::Refused(Some(response)),
+                        };
+                        continue;
+                    }
+                },
+                Step::Reading(reading) => {
+                    match ready!(poll_body(this.body.as_mut(), reading, this.shared, context)) {
+                        Err(refused) => response(&refused),
+                        Ok(body) => {
+                            this.body.set(None);
+                            let outbox = Arc::new(Outbox::new());
+                            let inbound = Inbound {
+                                body,
+                                http: this.parts.take(),
+                                principal: reading.principal.take(),
+                                in_flight: None,
+                            };
+                            let endpoint = this.shared.endpoint.clone();
+                            *this.step = Step::Running(Some(Exchange {
+                                answer: Box::pin(dispatch::answer(
+                                    endpoint,
+                                    inbound,
+                                    outbox.clone(),
+                                )),
+                                outbox,
+                            }));
+                            continue;
+                        }
+                    }
+                }
+                Step::Running(exchange) => {
+                    let running = exchange.as_mut().expect("polled after it was ready");
+                    match running.answer.as_mut().poll(context) {
+                        Poll::Ready(answer) => whole(answer),
+                        Poll::Pending => {
+                            let first = running.outbox.take(context);
+                            if first.is_empty() {
+                                return Poll::Pending;
+                            }
+                            let exchange = exchange.take().expect("it was there just now");
+                            events(Events::new(exchange, first, this.shared.keep_alive))
+                        }
+                    }
+                }
+            };
+            if let Some(origin) = this.origin.take() {
+                guard::share(response.headers_mut(), &origin);
+            }
+            return Poll::Ready(Ok(response));
+        }
+    }
+}
+
+/// Reads the body within its limits of size and time.
+fn poll_body<B: http_body::Body>(
+    mut body: Pin<&mut Option<B>>,
+    reading: &mut Reading,
+    shared: &Shared,
+    context: &mut Context<'_>,
+) -> Poll<Result<Bytes, Refused>> {
+    let limit = shared.endpoint.inner().limits.message_bytes;
+    while let Some(open) = body.as_mut().as_pin_mut() {
+        match open.poll_frame(context) {
+            Poll::Ready(None) => break,
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    if reading.len() + data.remaining() > limit {
+                        return Poll::Ready(Err(head::too_large(limit)));
+                    }
+                    reading.add(data);
+                }
+            }
+            Poll::Ready(Some(Err(_))) => {
+                return Poll::Ready(Err(Refused {
+                    status: StatusCode::BAD_REQUEST,
+                    text: "The body ended early".to_owned(),
+                }));
+            }
+            Poll::Pending => {
+                // Only a body that keeps us waiting pays for a timer.
+                let deadline = reading
+                    .deadline
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(shared.body_timeout)));
+                ready!(deadline.as_mut().poll(context));
+                return Poll::Ready(Err(Refused {
+                    status: StatusCode::REQUEST_TIMEOUT,
+                    text: "The body took too long".to_owned(),
+                }));
+            }
+        }
+    }
+    Poll::Ready(Ok(reading.whole()))
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// An answer in one piece.
+fn whole(answer: Answer) -> Response<Body> {
+    let (status, json) = match answer {
+        Answer::Message { status, json } => (status, json),
+        // HTTP-S-07
+        Answer::Accepted | Answer::Nothing => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::ACCEPTED;
+            return response;
+        }
+    };
+    let mut response = Response::new(Body::whole(json));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    if status == 503 {
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+fn events(events: Events) -> Response<Body> {
+    let mut response = Response::new(Body::events(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // HTTP-S-16
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// A refusal with an error nobody's id belongs to (HTTP-S-04).
+fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    let mut json = Vec::new();
+    write::error(&mut json, None, &ErrorObject::invalid_request(text));
+    whole(Answer::Message {
+        status: status.as_u16(),
+        json,
+    })
+}
+
+fn deny(denied: Denied) -> Response<Body> {
+    let mut response = plain(denied.status, denied.text);
+    if let Some(challenge) = denied.challenge {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}

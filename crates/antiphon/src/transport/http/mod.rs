@@ -1,0 +1,20 @@
+//! Streamable HTTP: a [`tower_service::Service`] over `http` types, and a server for it.
+//!
+//! [`service`] mounts anywhere a tower service does (axum, hyper); [`serve`] is all a program
+//! of its own needs. On by default: checks of `Host` and `Origin`, limits on size and time, and
+//! every header rule of the protocol.
+
+mod auth;
+mod body;
+mod future;
+mod guard;
+mod head;
+mod serve;
+mod service;
+
+pub use self::{
+    body::Body,
+    future::ResponseFuture,
+    serve::{Serve, serve},
+    service::{HttpService, service},
+};

@@ -1,0 +1,199 @@
+//! [`serve`]: an HTTP/1.1 server for an [`HttpService`].
+
+use std::{
+    convert::Infallible,
+    future::{Future, IntoFuture, pending},
+    io,
+    pin::{Pin, pin},
+    time::Duration,
+};
+
+use antiphon_core::write;
+use antiphon_types::ErrorObject;
+use http::{Request, Response, StatusCode};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{body::Body, service::HttpService};
+
+/// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop.
+///
+/// ```no_run
+/// # async fn run(endpoint: antiphon::raw::Endpoint) -> std::io::Result<()> {
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+/// antiphon::http::serve(listener, antiphon::http::service(endpoint)).await
+/// # }
+/// ```
+pub fn serve(listener: TcpListener, service: HttpService) -> Serve {
+    Serve {
+        listener,
+        service,
+        path: Some("/mcp".to_owned()),
+        shutdown: Box::pin(pending()),
+        drain: Duration::from_secs(30),
+    }
+}
+
+/// A server that is about to run: await it.
+pub struct Serve {
+    listener: TcpListener,
+    service: HttpService,
+    path: Option<String>,
+    shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
+    drain: Duration,
+}
+
+impl Serve {
+    /// Serves at this path instead of `/mcp`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Serves at every path.
+    pub fn any_path(mut self) -> Self {
+        self.path = None;
+        self
+    }
+
+    /// Stops in good order when `signal` is done: takes no more connections, ends
+    /// subscriptions, and waits for running calls.
+    pub fn with_graceful_shutdown(
+        mut self,
+        signal: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        self.shutdown = Box::pin(signal);
+        self
+    }
+
+    /// How long running calls may take once told to stop. 30 seconds; then they are dropped.
+    pub fn drain(mut self, longest: Duration) -> Self {
+        self.drain = longest;
+        self
+    }
+
+    async fn run(self) -> io::Result<()> {
+        let stopping = CancellationToken::new();
+        let dropping = CancellationToken::new();
+        // Connections end when this future does, however it ends.
+        let _guard = dropping.clone().drop_guard();
+        let connections = TaskTracker::new();
+        let mut shutdown = self.shutdown;
+        let path: std::sync::Arc<Option<String>> = self.path.into();
+        loop {
+            let stream = tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Out of descriptors, most likely: others must close first.
+                        tracing::warn!(%error, "cannot accept a connection");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                },
+                () = &mut shutdown => break,
+            };
+            let connection =
+                connection(stream, self.service.clone(), path.clone(), stopping.clone());
+            let dropped = dropping.clone();
+            connections.spawn(async move {
+                tokio::select! {
+                    () = connection => {}
+                    () = dropped.cancelled() => {}
+                }
+            });
+        }
+        drop(self.listener);
+        stopping.cancel();
+        self.service.endpoint().end_subscriptions();
+        connections.close();
+        if tokio::time::timeout(self.drain, connections.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                open = connections.len(),
+                "calls were still running and are dropped"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl IntoFuture for Serve {
+    type Output = io::Result<()>;
+    type IntoFuture = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl std::fmt::Debug for Serve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serve")
+            .field("listener", &self.listener)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Longest head of a request, all headers together.
+const HEAD_BYTES: usize = 64 * 1024;
+/// How long a client may take to send a head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+async fn connection(
+    stream: TcpStream,
+    service: HttpService,
+    path: std::sync::Arc<Option<String>>,
+    stopping: CancellationToken,
+) {
+    _ = stream.set_nodelay(true);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let here = path
+            .as_deref()
+            .is_none_or(|path| path == request.uri().path());
+        let response = here.then(|| service.respond(request));
+        async move {
+            match response {
+                Some(response) => response.await,
+                None => Ok::<_, Infallible>(elsewhere()),
+            }
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+fn elsewhere() -> Response<Body> {
+    let mut json = Vec::new();
+    write::error(
+        &mut json,
+        None,
+        &ErrorObject::invalid_request("Nothing is served at this path"),
+    );
+    let mut response = Response::new(Body::whole(json));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response.headers_mut().insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static("application/json"),
+    );
+    response
+}

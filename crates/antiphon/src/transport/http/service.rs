@@ -1,0 +1,167 @@
+//! [`HttpService`]: the endpoint as a tower service, and its configuration.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{Request, Response};
+
+use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard};
+use crate::{auth::Verifier, raw::Endpoint};
+
+/// Streamable HTTP for one endpoint, ready to be mounted.
+///
+/// Only requests for a loopback host, and from web pages of a loopback origin, are let in until
+/// [`allow_host`](HttpService::allow_host) and [`allow_origin`](HttpService::allow_origin) say
+/// otherwise.
+#[derive(Clone)]
+pub struct HttpService {
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) guard: Guard,
+    pub(crate) gate: Option<Gate>,
+    pub(crate) keep_alive: Duration,
+    pub(crate) body_timeout: Duration,
+}
+
+/// Makes `endpoint` a tower service.
+pub fn service(endpoint: Endpoint) -> HttpService {
+    HttpService {
+        shared: Arc::new(Shared {
+            endpoint,
+            guard: Guard::default(),
+            gate: None,
+            keep_alive: Duration::from_secs(15),
+            body_timeout: Duration::from_secs(30),
+        }),
+    }
+}
+
+impl HttpService {
+    /// Lets in requests for this host: a name, or a name and a port.
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.shared().guard.hosts.push(host.into());
+        self
+    }
+
+    /// Lets in, and answers with CORS headers, web pages of this origin, such as
+    /// `https://app.example.com`.
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.shared().guard.origins.push(origin.into());
+        self
+    }
+
+    /// Lets in requests for any host: right only where something in front checks it.
+    pub fn danger_allow_any_host(mut self) -> Self {
+        self.shared().guard.any_host = true;
+        self
+    }
+
+    /// Lets in web pages of any origin: any page its user visits can call this server.
+    pub fn danger_allow_any_origin(mut self) -> Self {
+        self.shared().guard.any_origin = true;
+        self
+    }
+
+    /// Demands a bearer token that `verifier` accepts.
+    pub fn verifier(mut self, verifier: impl Verifier) -> Self {
+        let shared = self.shared();
+        let (resource_metadata, scopes) = shared
+            .gate
+            .take()
+            .map(|gate| (gate.resource_metadata, gate.scopes))
+            .unwrap_or_default();
+        shared.gate = Some(Gate {
+            verifier: Arc::new(verifier),
+            resource_metadata,
+            scopes,
+        });
+        self
+    }
+
+    /// The scopes every request needs, on top of a valid token.
+    ///
+    /// # Panics
+    /// Before [`verifier`](Self::verifier): there would be nobody to check them.
+    pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.gate().scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Where the protected-resource metadata is, for the challenge of a `401` (AUTH-S-03).
+    ///
+    /// # Panics
+    /// Before [`verifier`](Self::verifier): there would be no challenge.
+    pub fn resource_metadata(mut self, url: impl Into<String>) -> Self {
+        self.gate().resource_metadata = Some(url.into());
+        self
+    }
+
+    /// How long a stream is silent before a comment is sent. 15 seconds.
+    pub fn keep_alive(mut self, every: Duration) -> Self {
+        self.shared().keep_alive = every;
+        self
+    }
+
+    /// How long a client may take to send a body. 30 seconds.
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.shared().body_timeout = timeout;
+        self
+    }
+
+    /// The endpoint behind it.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.shared.endpoint
+    }
+
+    /// Answers one request.
+    pub(crate) fn respond<B>(&self, request: Request<B>) -> ResponseFuture<B>
+    where
+        B: http_body::Body,
+    {
+        ResponseFuture::new(self.shared.clone(), request)
+    }
+
+    fn shared(&mut self) -> &mut Shared {
+        Arc::make_mut(&mut self.shared)
+    }
+
+    fn gate(&mut self) -> &mut Gate {
+        self.shared().gate.as_mut().expect("`verifier` comes first")
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: http_body::Body,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture<B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> ResponseFuture<B> {
+        self.respond(request)
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService")
+            .field("endpoint", &self.shared.endpoint)
+            .field("guard", &self.shared.guard)
+            .field("verifier", &self.shared.gate.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+//! In process: a pair of message channels, no bytes on any wire. For tests, and for hosts that
+//! embed a server.
+
+use std::{future::Future, sync::Arc};
+
+use antiphon_types::ErrorObject;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::{
+    auth::Principal,
+    raw::Endpoint,
+    server::{connection::Connection, lines::Lines},
+};
+
+/// Messages that may wait in either direction.
+const WAITING: usize = 64;
+
+/// One end of a pair: sends and receives whole JSON-RPC messages.
+#[derive(Debug)]
+pub struct Peer {
+    sender: mpsc::Sender<Bytes>,
+    receiver: mpsc::Receiver<Bytes>,
+}
+
+/// Two connected ends.
+pub fn pair() -> (Peer, Peer) {
+    let (to_right, from_left) = mpsc::channel(WAITING);
+    let (to_left, from_right) = mpsc::channel(WAITING);
+    let left = Peer {
+        sender: to_right,
+        receiver: from_right,
+    };
+    let right = Peer {
+        sender: to_left,
+        receiver: from_left,
+    };
+    (left, right)
+}
+
+impl Peer {
+    /// Sends one message; `false` if the other end is gone.
+    pub async fn send(&self, message: impl Into<Bytes>) -> bool {
+        self.sender.send(message.into()).await.is_ok()
+    }
+
+    /// The next message; `None` once the other end is gone.
+    pub async fn receive(&mut self) -> Option<Bytes> {
+        self.receiver.recv().await
+    }
+}
+
+/// Serves `endpoint` on a fresh pair, on a task of its own, and returns the client's end.
+///
+/// Dropping that end ends the server.
+pub fn connect(endpoint: &Endpoint) -> Peer {
+    let (client, server) = pair();
+    tokio::spawn(serve(endpoint.clone(), server));
+    client
+}
+
+/// Serves `endpoint` on one end of a pair until the other is gone.
+pub async fn serve(endpoint: Endpoint, peer: Peer) {
+    serve_as(endpoint, peer, None).await;
+}
+
+/// The same, for a caller whose identity the host vouches for.
+pub fn serve_as(
+    endpoint: Endpoint,
+    mut peer: Peer,
+    principal: Option<Principal>,
+) -> impl Future<Output = ()> + Send {
+    let limit = endpoint.inner().limits.message_bytes;
+    async move {
+        let lines = Arc::new(Lines::default());
+        let connection = Connection::new(endpoint, principal, lines.clone());
+        let sender = peer.sender;
+        let write = async {
+            let mut buffer = Vec::new();
+            while lines.take(&mut buffer).await {
+                for message in buffer.split(|byte| *byte == b'\n') {
+                    if !message.is_empty()
+                        && sender.send(Bytes::copy_from_slice(message)).await.is_err()
+                    {
+                        lines.close();
+                        return;
+                    }
+                }
+                buffer.clear();
+            }
+        };
+        let read = async {
+            while let Some(message) = peer.receiver.recv().await {
+                if message.len() > limit {
+                    let error = format!("The message is longer than {limit} bytes");
+                    connection.refuse(&ErrorObject::invalid_request(error));
+                } else {
+                    connection.receive(message);
+                }
+                lines.room().await;
+            }
+            connection.finish().await;
+        };
+        tokio::join!(read, write);
+    }
+}

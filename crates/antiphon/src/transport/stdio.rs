@@ -1,0 +1,289 @@
+//! stdio: one message per line, in on standard input, out on standard output.
+//!
+//! Standard output belongs to the protocol: log to standard error. The server never ends
+//! because of what it is sent, only when its input ends.
+
+use std::{io, sync::Arc};
+
+use antiphon_types::ErrorObject;
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::{
+    raw::Endpoint,
+    server::{connection::Connection, lines::Lines},
+};
+
+/// Serves `endpoint` on this process's standard streams until standard input ends.
+///
+/// # Errors
+/// When a stream cannot be used, or reading fails.
+pub async fn serve(endpoint: Endpoint) -> io::Result<()> {
+    let (input, output) = standard_streams()?;
+    serve_on(endpoint, input, output).await
+}
+
+/// Serves `endpoint` on any pair of byte streams with the same framing (STDIO-B-02): a Unix
+/// socket, a TCP connection, a child's pipes.
+///
+/// # Errors
+/// When reading fails. A writer that is gone ends the connection in good order.
+pub async fn serve_on(
+    endpoint: Endpoint,
+    input: impl AsyncRead + Send + Unpin,
+    output: impl AsyncWrite + Send + Unpin,
+) -> io::Result<()> {
+    let limit = endpoint.inner().limits.message_bytes;
+    let lines = Arc::new(Lines::default());
+    let connection = Connection::new(endpoint, None, lines.clone());
+    let write = write(&lines, output);
+    let read = async {
+        let read = read(&connection, &lines, input, limit).await;
+        connection.finish().await;
+        read
+    };
+    tokio::pin!(write, read);
+    tokio::select! {
+        // Whatever was answered is still written.
+        read = &mut read => {
+            _ = write.await;
+            read
+        }
+        written = &mut write => {
+            lines.close();
+            match written {
+                // Nobody reads our answers any more: as good as the end of the input.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                other => other,
+            }
+        }
+    }
+}
+
+async fn write(lines: &Lines, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    while lines.take(&mut buffer).await {
+        output.write_all(&buffer).await?;
+        output.flush().await?;
+        buffer.clear();
+        // One large answer must not be paid for ever after.
+        buffer.shrink_to(256 * 1024);
+    }
+    Ok(())
+}
+
+async fn read(
+    connection: &Connection,
+    lines: &Lines,
+    mut input: impl AsyncRead + Unpin,
+    limit: usize,
+) -> io::Result<()> {
+    let mut reader = Reader::new(limit);
+    loop {
+        while let Some(line) = reader.next() {
+            match line {
+                Line::Message(message) => connection.receive(message),
+                Line::TooLong => {
+                    let error = format!("The line is longer than {limit} bytes");
+                    connection.refuse(&ErrorObject::invalid_request(error));
+                }
+            }
+        }
+        lines.room().await;
+        if input.read_buf(reader.space()).await? == 0 {
+            if let Some(Line::Message(message)) = reader.rest() {
+                connection.receive(message);
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// Cuts bytes into lines and never holds much more than the longest line allowed.
+struct Reader {
+    buffer: BytesMut,
+    /// Bytes at the front of `buffer` known to hold no line break.
+    searched: usize,
+    /// Inside a line that is too long: its bytes are thrown away.
+    skipping: bool,
+    limit: usize,
+}
+
+#[derive(Debug, PartialEq)]
+enum Line {
+    Message(Bytes),
+    TooLong,
+}
+
+const CHUNK: usize = 64 * 1024;
+
+impl Reader {
+    fn new(limit: usize) -> Self {
+        Self {
+            buffer: BytesMut::with_capacity(CHUNK),
+            searched: 0,
+            skipping: false,
+            limit,
+        }
+    }
+
+    fn space(&mut self) -> &mut BytesMut {
+        self.buffer.reserve(CHUNK / 4);
+        &mut self.buffer
+    }
+
+    fn next(&mut self) -> Option<Line> {
+        loop {
+            let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+                self.searched = self.buffer.len();
+                if self.skipping {
+                    self.buffer.clear();
+                    self.searched = 0;
+                } else if self.searched > self.limit {
+                    self.buffer.clear();
+                    self.searched = 0;
+                    self.skipping = true;
+                    return Some(Line::TooLong);
+                }
+                return None;
+            };
+            let end = self.searched + at;
+            self.searched = 0;
+            let line = self.buffer.split_to(end + 1);
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            if let Some(line) = trim(&line[..end]) {
+                return Some(if end > self.limit {
+                    Line::TooLong
+                } else {
+                    Line::Message(Bytes::copy_from_slice(line))
+                });
+            }
+        }
+    }
+
+    /// A last line without a line break.
+    fn rest(&mut self) -> Option<Line> {
+        if self.skipping {
+            return None;
+        }
+        let line = self.buffer.split();
+        trim(&line).map(|line| Line::Message(Bytes::copy_from_slice(line)))
+    }
+}
+
+/// A line without surrounding white space; `None` if that was all.
+fn trim(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    (!line.is_empty()).then_some(line)
+}
+
+type Input = Box<dyn AsyncRead + Send + Unpin>;
+type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Standard input and output, without a helper thread where the system allows it: hosts connect
+/// them by pipes or, as Node does, by sockets.
+#[cfg(unix)]
+fn standard_streams() -> io::Result<(Input, Output)> {
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::{fs::FileTypeExt, fs::MetadataExt, net::UnixStream};
+    use tokio::net::unix::pipe;
+
+    let stdin: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    let stdout: OwnedFd = io::stdout().as_fd().try_clone_to_owned()?;
+    let stderr: OwnedFd = io::stderr().as_fd().try_clone_to_owned()?;
+    let about = |fd: &OwnedFd| std::fs::File::from(fd.try_clone()?).metadata();
+    let (input, output, errors) = (about(&stdin)?, about(&stdout)?, about(&stderr)?);
+    let same =
+        |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+
+    let socket = |fd: OwnedFd| {
+        let stream = UnixStream::from(fd);
+        stream.set_nonblocking(true)?;
+        tokio::net::UnixStream::from_std(stream)
+    };
+    let reader: Input = if input.file_type().is_fifo() {
+        Box::new(pipe::Receiver::from_owned_fd(stdin)?)
+    } else if input.file_type().is_socket() && !same(&input, &errors) {
+        Box::new(socket(stdin)?)
+    } else {
+        Box::new(tokio::io::stdin())
+    };
+    // Non-blocking writes are a property of the file, not of the descriptor: shared with
+    // standard error, they would break every log line.
+    let writer: Output = if same(&output, &errors) {
+        Box::new(tokio::io::stdout())
+    } else if output.file_type().is_fifo() {
+        Box::new(pipe::Sender::from_owned_fd(stdout)?)
+    } else if output.file_type().is_socket() {
+        Box::new(socket(stdout)?)
+    } else {
+        Box::new(tokio::io::stdout())
+    };
+    Ok((reader, writer))
+}
+
+/// Standard input and output.
+#[cfg(not(unix))]
+fn standard_streams() -> io::Result<(Input, Output)> {
+    Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+        let mut reader = Reader::new(limit);
+        let mut all = Vec::new();
+        let mut add = |line| {
+            all.push(match line {
+                Line::Message(bytes) => Some(bytes.to_vec()),
+                Line::TooLong => None,
+            });
+        };
+        for chunk in chunks {
+            reader.space().extend_from_slice(chunk);
+            while let Some(line) = reader.next() {
+                add(line);
+            }
+        }
+        if let Some(line) = reader.rest() {
+            add(line);
+        }
+        all
+    }
+
+    #[test]
+    fn lines_are_found_however_they_are_cut() {
+        let text = b"one\r\n\n  \ntwo\nthree";
+        let whole = lines(100, &[text]);
+        let expected: Vec<_> = ["one", "two", "three"]
+            .iter()
+            .map(|line| Some(line.as_bytes().to_vec()))
+            .collect();
+        assert_eq!(whole, expected);
+        for at in 0..text.len() {
+            assert_eq!(
+                lines(100, &[&text[..at], &text[at..]]),
+                expected,
+                "cut at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_too_long_is_refused_once_and_skipped() {
+        let long = [b'x'; 50];
+        let all = lines(10, &[b"a\n", &long, &long, b"\nb\n", &long, b"\nc"]);
+        let expected = [
+            Some(b"a".to_vec()),
+            None,
+            Some(b"b".to_vec()),
+            None,
+            Some(b"c".to_vec()),
+        ];
+        assert_eq!(all, expected);
+    }
+}

@@ -1,0 +1,303 @@
+//! The service under test: a little of everything, and some things no service should do.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use antiphon::raw::{
+    About, BoxFuture, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
+    InputRequired, Limits, List, Pages, ReadResource, Rendered, Reply, Service,
+};
+use antiphon::types::{
+    BooleanSchema, CallToolResult, CompleteResult, ContentBlock, CreateMessageRequestParams,
+    ElicitRequestParams, FormSchema, GetPromptResult, Implementation, InputRequest,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
+    PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ServerCapabilities, Tool,
+};
+use serde_json::{Value, json};
+
+/// The service.
+pub struct Harbour {
+    tools: Pages<ListToolsResult>,
+    resources: Pages<ListResourcesResult>,
+    port: HeaderParams,
+    changes: Changes,
+    /// Calls of the tool `slow` that were dropped before they ended.
+    pub dropped: Arc<AtomicUsize>,
+}
+
+/// Counts itself unless told that it came to its end.
+struct Unfinished(Option<Arc<AtomicUsize>>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(count) = &self.0 {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+const TOOLS: [&str; 16] = [
+    "echo",
+    "slow",
+    "fail",
+    "panic",
+    "panic_at_once",
+    "progress",
+    "late_progress",
+    "log",
+    "ask",
+    "ask_all",
+    "ask_tools",
+    "ask_twice",
+    "later",
+    "reserved_code",
+    "announce",
+    "who",
+];
+
+impl Default for Harbour {
+    fn default() -> Self {
+        let header_schema = json!({ "type": "object", "properties": {
+            "port": { "type": "string", "x-mcp-header": "Port" },
+            "berth": { "type": "integer", "x-mcp-header": "Berth" } } });
+        let header_schema = header_schema.as_object().expect("an object").clone();
+        let port = HeaderParams::of(&header_schema).expect("valid annotations");
+        let mut tools: Vec<Tool> = TOOLS.iter().map(|name| Tool::empty(*name)).collect();
+        tools.push(Tool::new("berth.reserve", header_schema));
+        let resources = (0..5).map(|i| Resource::new(format!("tide://{i}"), format!("Tide {i}")));
+        Self {
+            tools: Pages::one(ListToolsResult::new(tools)),
+            resources: Pages::of(2, ListResourcesResult::new(resources.collect())),
+            port,
+            changes: Changes::new(),
+            dropped: Arc::default(),
+        }
+    }
+}
+
+/// The service with default limits.
+pub fn endpoint() -> Endpoint {
+    Endpoint::new(Harbour::default())
+}
+
+/// The service with other limits.
+pub fn endpoint_with(limits: Limits) -> Endpoint {
+    Endpoint::with_limits(Harbour::default(), limits)
+}
+
+impl Service for Harbour {
+    fn about(&self) -> About {
+        let capabilities = ServerCapabilities::default()
+            .tools(true)
+            .prompts(false)
+            .resources(true, true)
+            .completions()
+            .logging();
+        About::new(Implementation::new("harbour", "2.0"))
+            .capabilities(capabilities)
+            .instructions("Reserve berths.")
+            .changes(self.changes.clone())
+    }
+
+    fn list_tools<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+        Box::pin(async move { self.tools.page(list.cursor) })
+    }
+
+    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
+        (tool == "berth.reserve").then_some(&self.port)
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        tool: CallTool<'a>,
+    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+        assert!(tool.name != "panic_at_once", "before there is a future");
+        Box::pin(self.call(call, tool))
+    }
+
+    fn list_prompts<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        _: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+        Box::pin(async { Ok(ListPromptsResult::new(vec![Prompt::new("brief")]).into()) })
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        prompt: GetPrompt<'a>,
+    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+        Box::pin(async move {
+            if prompt.name != "brief" {
+                return Err(Error::invalid_params(format!(
+                    "Unknown prompt: {}",
+                    prompt.name
+                )));
+            }
+            let arguments = prompt.arguments()?;
+            let Some(vessel) = arguments.get("vessel") else {
+                return Ok(ask("vessel").into());
+            };
+            let text = ContentBlock::text(format!("Brief me on {vessel}."));
+            Ok(GetPromptResult::new(vec![PromptMessage::user(text)]).into())
+        })
+    }
+
+    fn list_resources<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        list: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+        Box::pin(async move { self.resources.page(list.cursor) })
+    }
+
+    fn list_resource_templates<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        _: List<'a>,
+    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+        let template = ResourceTemplate::new("tide://{port}", "Tides");
+        Box::pin(async { Ok(ListResourceTemplatesResult::new(vec![template]).into()) })
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        resource: ReadResource<'a>,
+    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+        Box::pin(async move {
+            match resource.uri {
+                "tide://asks" => Ok(ask("port").into()),
+                // What an older service would say.
+                "tide://old" => Err(Error::new(-32002, "Resource not found")),
+                uri if uri.starts_with("tide://") => {
+                    let contents = ResourceContents::text(uri, "06:10,1.2");
+                    Ok(ReadResourceResult::new(vec![contents]).into())
+                }
+                uri => Err(Error::resource_not_found(uri)),
+            }
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _: &'a Call<'a>,
+        completion: Complete,
+    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+        Box::pin(async move { Ok(CompleteResult::new(vec![completion.argument.value])) })
+    }
+}
+
+impl Harbour {
+    async fn call(
+        &self,
+        call: &Call<'_>,
+        tool: CallTool<'_>,
+    ) -> Result<Reply<CallToolResult>, Error> {
+        let arguments: Value = match tool.arguments() {
+            Ok(arguments) => arguments,
+            Err(bad) => return Ok(CallToolResult::from(bad).into()),
+        };
+        let text = match tool.name {
+            "echo" | "berth.reserve" => arguments.to_string(),
+            "slow" => {
+                let mut unfinished = Unfinished(Some(self.dropped.clone()));
+                let ms = arguments["ms"].as_u64().unwrap_or(0);
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                unfinished.0 = None;
+                format!(
+                    "slept {ms}, {} dropped",
+                    self.dropped.load(Ordering::SeqCst)
+                )
+            }
+            "fail" => return Ok(CallToolResult::error("No berth is free").into()),
+            "panic" => {
+                tokio::task::yield_now().await;
+                panic!("the crane fell over")
+            }
+            "progress" => {
+                let progress = call.progress();
+                for done in [1, 2, 2, 1, 3] {
+                    progress.report_of(done, 3);
+                    tokio::task::yield_now().await;
+                }
+                "progressed".to_owned()
+            }
+            "late_progress" => {
+                let progress = call.progress();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    progress.report(1);
+                });
+                "answered first".to_owned()
+            }
+            "log" => {
+                let logger = call.logger().named("quay");
+                logger.debug("at debug");
+                logger.info(json!({ "at": "info" }));
+                logger.error("at error");
+                tokio::task::yield_now().await;
+                "logged".to_owned()
+            }
+            "ask" => return Ok(ask("confirm").with_state("open-state").into()),
+            "ask_all" => {
+                return Ok(ask("form")
+                    .and(
+                        "url",
+                        ElicitRequestParams::url("Sign in", "https://example.com/"),
+                    )
+                    .and("model", CreateMessageRequestParams::user("Hello", 10))
+                    .and("roots", InputRequest::roots())
+                    .into());
+            }
+            "ask_tools" => {
+                let question =
+                    CreateMessageRequestParams::user("Hello", 10).tools(vec![Tool::empty("x")]);
+                return Ok(InputRequired::ask("model", question).into());
+            }
+            "ask_twice" => return Ok(ask("same").and("same", InputRequest::roots()).into()),
+            "later" => return Ok(InputRequired::later("come-back").into()),
+            "reserved_code" => {
+                return Err(Error::new(-32050, "not ours to use"));
+            }
+            "announce" => {
+                match arguments["what"].as_str() {
+                    Some("tools") => self.changes.tools(),
+                    Some("prompts") => self.changes.prompts(),
+                    Some("resources") => self.changes.resources(),
+                    Some("end") => self.changes.end(),
+                    uri => self.changes.resource(uri.unwrap_or_default()),
+                }
+                format!("{} listening", self.changes.listeners())
+            }
+            "who" => json!({
+                "principal": call.principal().and_then(|principal| principal.subject.clone()),
+                "client": call.client_info().map(|client| client.name),
+                "traceparent": call.trace().traceparent,
+                "other": call.other_meta(),
+                "state": tool.round.state,
+                "answers": tool.round.answers()?.keys().collect::<Vec<_>>(),
+            })
+            .to_string(),
+            other => return Err(Error::invalid_params(format!("Unknown tool: {other}"))),
+        };
+        Ok(CallToolResult::text(text).into())
+    }
+}
+
+fn ask(key: &str) -> InputRequired {
+    let form = FormSchema::new().required("ok", BooleanSchema::new());
+    InputRequired::ask(key, ElicitRequestParams::form("Sure?", form))
+}

@@ -1,0 +1,58 @@
+//! The behaviours of the SDK, on every transport.
+//!
+//! [`harbour`] is the service under test; [`wire`] carries the same requests to it in memory,
+//! to a real child process over stdio, and over a real socket to HTTP. The tests in `tests/`
+//! are named for what they show and cite the ledger in `spec/requirements.md`.
+
+pub mod harbour;
+pub mod http;
+pub mod wire;
+
+use serde_json::{Value, json};
+
+/// The metadata of a modern request that declares `capabilities`.
+pub fn meta(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1.0" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+/// A request with these parameters, from a client that can do everything.
+pub fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    let everything = json!({
+        "elicitation": { "form": {}, "url": {} },
+        "sampling": { "tools": {}, "context": {} },
+        "roots": {},
+    });
+    request_as(&everything, id, method, params)
+}
+
+/// A request from a client that declares just these capabilities.
+pub fn request_as(
+    capabilities: &Value,
+    id: impl Into<Value>,
+    method: &str,
+    mut params: Value,
+) -> Value {
+    if params.get("_meta").is_none() {
+        params["_meta"] = meta(capabilities);
+    }
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
+}
+
+/// A `tools/call`.
+pub fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
+    request(
+        id,
+        "tools/call",
+        json!({ "name": tool, "arguments": arguments }),
+    )
+}
+
+/// A request whose `_meta` has one more key.
+pub fn with_meta(mut request: Value, key: &str, value: impl Into<Value>) -> Value {
+    request["params"]["_meta"][key] = value.into();
+    request
+}
