@@ -1,2 +1,151 @@
-//! stub
-fn main() {}
+//! Measures servers of the Model Context Protocol side by side: what a request costs the server
+//! process in CPU time, how long it takes, and how much memory is held.
+//!
+//! `bench/README.md` tells how to run it and read the figures; `bench/CONTRACT.md` tells what a
+//! server must do to take part.
+
+mod contest;
+mod http;
+mod load;
+mod memory;
+mod pipes;
+mod process;
+mod report;
+mod request;
+mod server;
+mod workload;
+
+use std::{io, path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    contest::Contest,
+    report::Report,
+    request::{Checks, Kind},
+    server::Server,
+    workload::Selection,
+};
+
+/// Measure MCP servers side by side.
+#[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Send requests over one connection to a server that somebody else starts and watches.
+    Drive {
+        /// Where the server listens, or soon will.
+        port: u16,
+        /// What to send.
+        workload: Kind,
+        /// How often.
+        count: u32,
+        /// The server gives fixed answers: check their shape only.
+        #[arg(long)]
+        fixed: bool,
+    },
+    /// Print a port that is free at this moment.
+    Port,
+}
+
+#[derive(Args)]
+struct Options {
+    /// A server under test; repeatable.
+    #[arg(long = "server", value_name = "NAME=COMMAND")]
+    servers: Vec<Server>,
+    /// A server whose answers are fixed, so that only their shape is checked; repeatable.
+    #[arg(long, value_name = "NAME")]
+    fixed: Vec<String>,
+    /// The server that the others are compared with.
+    #[arg(long, value_name = "NAME", default_value = "floor")]
+    baseline: String,
+    /// Workloads to run, separated by commas; the part before a dash stands for all that have it.
+    #[arg(long, value_name = "NAMES", default_value = "all")]
+    only: Selection,
+    /// How many turns each server has.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// How long a turn lasts.
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
+    burst_ms: u64,
+    /// Also write the figures to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let done = runtime.and_then(|runtime| runtime.block_on(dispatch(cli)));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("antiphon-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn dispatch(cli: Cli) -> io::Result<()> {
+    match cli.command {
+        None => measure(cli.options).await,
+        Some(Command::Drive {
+            port,
+            workload,
+            count,
+            fixed,
+        }) => load::drive(port, workload, Checks::unless(fixed), count).await,
+        Some(Command::Port) => {
+            println!("{}", server::free_port()?);
+            Ok(())
+        }
+    }
+}
+
+async fn measure(mut options: Options) -> io::Result<()> {
+    for name in &options.fixed {
+        let named = options.servers.iter_mut().find(|s| s.name == *name);
+        let server = named.ok_or_else(|| io::Error::other(format!("no server named {name}")))?;
+        server.checks = Checks::Shape;
+    }
+    if options.servers.is_empty() {
+        return Err(io::Error::other(
+            "nothing to measure: give --server NAME=COMMAND",
+        ));
+    }
+    if !options.servers.iter().any(|s| s.name == options.baseline) {
+        eprintln!(
+            "no server is named {}: nothing to compare with",
+            options.baseline
+        );
+    }
+    let mut report = Report::new(options.baseline, options.rounds, options.burst_ms);
+    let contest = Contest {
+        servers: &options.servers,
+        rounds: options.rounds,
+        burst: Duration::from_millis(options.burst_ms),
+    };
+    contest.run(&options.only, &mut report).await;
+    if options.only.wants(workload::MEMORY) {
+        for server in &options.servers {
+            report.add_memory(&server.name, memory::measure(server).await);
+        }
+        report.print_memory();
+    }
+    if let Some(file) = options.out {
+        report.write(&file)?;
+    }
+    match report.failures() {
+        0 => Ok(()),
+        failures => Err(io::Error::other(format!("{failures} measurements failed"))),
+    }
+}

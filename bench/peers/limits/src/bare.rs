@@ -1,0 +1,87 @@
+//! `limits bare`: fixed answers, picked without parsing.
+
+use std::{
+    convert::Infallible,
+    io::{self, BufRead, BufReader, BufWriter, Write, stdin, stdout},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Request, Response, StatusCode, body::Incoming, service::service_fn};
+
+use crate::{
+    body::{json, read},
+    floor,
+};
+
+/// The harness sends texts of this length, of which the answer repeats the unchanging part.
+const TEXT: &str = "Low water at the north quay, sounding 00000000, wind slack.";
+/// Anything longer than this is taken for the large echo.
+const LARGE: usize = 64 << 10;
+/// As long as the harness keeps its slow calls open; the argument is not looked at.
+const SLOW: Duration = Duration::from_secs(5);
+
+struct Answers {
+    echo: Bytes,
+    large: Bytes,
+    slow: Bytes,
+    list: Bytes,
+}
+
+impl Answers {
+    fn new(fillers: usize) -> Self {
+        let text = |text: &str| Bytes::from(floor::text_answer(b"1", text));
+        Self {
+            echo: text(TEXT),
+            large: text(&format!("{TEXT}{}", "~".repeat(1 << 20))),
+            slow: text(&format!("slept {}", SLOW.as_millis())),
+            list: Bytes::from(floor::list_answer(b"1", fillers)),
+        }
+    }
+
+    async fn http(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (head, body) = request.into_parts();
+        let Ok(body) = read(body).await else {
+            return json(StatusCode::BAD_REQUEST, Bytes::new());
+        };
+        let tool = head.headers.get("mcp-name").map(|name| name.as_bytes());
+        let answer = match tool {
+            None => &self.list,
+            Some(b"slow") => {
+                tokio::time::sleep(SLOW).await;
+                &self.slow
+            }
+            Some(_) if body.len() > LARGE => &self.large,
+            Some(_) => &self.echo,
+        };
+        json(StatusCode::OK, answer.clone())
+    }
+}
+
+pub(crate) async fn http(port: u16, fillers: usize) -> io::Result<()> {
+    let answers = Arc::new(Answers::new(fillers));
+    let service = service_fn(move |request| {
+        let answers = answers.clone();
+        async move { Ok::<_, Infallible>(answers.http(request).await) }
+    });
+    contract::serve(port, service).await
+}
+
+/// A line out for every line in, on blocking pipes, written when no whole line is left to read.
+pub(crate) fn stdio() -> io::Result<()> {
+    let mut input = BufReader::with_capacity(64 << 10, stdin().lock());
+    let mut output = BufWriter::with_capacity(64 << 10, stdout().lock());
+    let mut answer = floor::text_answer(b"1", TEXT);
+    answer.push(b'\n');
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        output.write_all(&answer)?;
+        line.clear();
+        if memchr::memchr(b'\n', input.buffer()).is_none() {
+            output.flush()?;
+        }
+    }
+    output.flush()
+}

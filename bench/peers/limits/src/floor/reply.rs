@@ -1,0 +1,106 @@
+//! The answer as it is written: known text around the few bytes that change.
+
+use contract::VERSION;
+use hyper::StatusCode;
+use serde_json::json;
+
+/// The end of every result, and of the message around it.
+const IDENTITY: &[u8] =
+    br#","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"limits","version":"0.0.0"}}}}"#;
+
+/// Why a message is not acted upon.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Json,
+    Request,
+    Params(&'static str),
+    UnknownTool,
+    UnknownMethod,
+    Mirror(&'static str),
+    Version(String),
+}
+
+impl Refusal {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::UnknownMethod => StatusCode::NOT_FOUND,
+            // The tool's name is the application's business, so HTTP did its part.
+            Self::UnknownTool => StatusCode::OK,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    pub(super) fn answer(&self, id: &[u8]) -> Vec<u8> {
+        let error = match self {
+            Self::Json => json!({"code": -32700, "message": "this is not JSON"}),
+            Self::Request => json!({"code": -32600, "message": "this is not a request"}),
+            Self::Params(what) => json!({"code": -32602, "message": what}),
+            Self::UnknownTool => json!({"code": -32602, "message": "there is no such tool"}),
+            Self::UnknownMethod => json!({"code": -32601, "message": "there is no such method"}),
+            Self::Mirror(header) => json!({
+                "code": -32020,
+                "message": format!("{header} does not repeat the body"),
+            }),
+            Self::Version(requested) => json!({
+                "code": -32022,
+                "message": "this protocol version is not spoken here",
+                "data": {"supported": [VERSION], "requested": requested},
+            }),
+        };
+        let mut out = opening(id, 128);
+        out.extend_from_slice(br#","error":"#);
+        out.extend_from_slice(error.to_string().as_bytes());
+        out.push(b'}');
+        out
+    }
+}
+
+/// The answer of a tool: its text, or what went wrong as text.
+pub(super) fn tool_answer(id: &[u8], outcome: &Result<String, String>) -> Vec<u8> {
+    match outcome {
+        Ok(text) => text_answer(id, text),
+        Err(problem) => content(id, problem, br#"}],"isError":true"#),
+    }
+}
+
+pub(crate) fn text_answer(id: &[u8], text: &str) -> Vec<u8> {
+    content(id, text, b"}]")
+}
+
+/// The answer to `tools/list` by a server with so many fillers.
+pub(crate) fn list_answer(id: &[u8], fillers: usize) -> Vec<u8> {
+    result(id, &super::tools::list(fillers))
+}
+
+pub(super) fn discover_answer(id: &[u8]) -> Vec<u8> {
+    let fields = br#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private""#;
+    result(id, fields)
+}
+
+/// A complete result with these fields.
+pub(super) fn result(id: &[u8], fields: &[u8]) -> Vec<u8> {
+    let mut out = opening(id, fields.len());
+    out.extend_from_slice(br#","result":{"resultType":"complete","#);
+    out.extend_from_slice(fields);
+    out.extend_from_slice(IDENTITY);
+    out
+}
+
+fn content(id: &[u8], text: &str, end: &[u8]) -> Vec<u8> {
+    let mut out = opening(id, text.len() + 2);
+    out.extend_from_slice(
+        br#","result":{"resultType":"complete","content":[{"type":"text","text":"#,
+    );
+    serde_json::to_writer(&mut out, text).expect("a string can be written to memory");
+    out.extend_from_slice(end);
+    out.extend_from_slice(IDENTITY);
+    out
+}
+
+/// The start of a message, in a buffer that also holds `room` bytes of payload.
+fn opening(id: &[u8], room: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 + id.len() + room);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id);
+    out
+}

@@ -1,0 +1,53 @@
+# Sourced by `run` and `count`: where things are built, and the command of each known server.
+# shellcheck shell=bash
+
+bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BENCH_DIR=${BENCH_DIR:-${TMPDIR:-/tmp}/antiphon-bench}
+
+die() {
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# What is built here is also run, so the directory must not be one that somebody else prepared.
+prepare_dir() {
+    if [[ ! -e $BENCH_DIR && ! -L $BENCH_DIR ]]; then
+        (umask 077 && mkdir -p -- "$BENCH_DIR")
+    fi
+    [[ -d $BENCH_DIR && ! -L $BENCH_DIR && -O $BENCH_DIR ]] ||
+        die "$BENCH_DIR is not a directory of yours; set BENCH_DIR to another"
+    BENCH_DIR=$(cd "$BENCH_DIR" && pwd)
+}
+
+# The harness, and with it the server on Antiphon, go where cargo puts the workspace's programs.
+build_harness() {
+    (cd "$bench" && cargo build --quiet --release -p antiphon-bench)
+    own=$(cd "$bench" && cargo metadata --no-deps --format-version 1 |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release
+    harness=$own/antiphon-bench
+}
+
+# One package at a time: built together, each would get the features that another one asked for.
+build_peer() {
+    (cd "$bench/peers" && cargo build --quiet --release --locked --target-dir "$BENCH_DIR/target" -p "$1")
+}
+
+# command_of NAME: builds the server of that name if need be and sets `command`.
+command_of() {
+    local peers=$BENCH_DIR/target/release
+    case $1 in
+        bare | floor)
+            build_peer limits
+            command="$(printf %q "$peers/limits") $1"
+            ;;
+        rmcp)
+            build_peer rmcp-server
+            command=$(printf %q "$peers/rmcp-server")
+            ;;
+        antiphon)
+            [[ -x $own/antiphon-bench-server ]] || die "antiphon-bench-server was not built"
+            command=$(printf %q "$own/antiphon-bench-server")
+            ;;
+        *) die "no server is called $1; there are bare, floor, rmcp and antiphon" ;;
+    esac
+}

@@ -1,0 +1,143 @@
+//! Load over HTTP: connections that each send a request when the last one is answered.
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use tokio::task::JoinSet;
+
+use crate::{
+    http::Connection,
+    request::{Checks, FIRST_SERIAL, Kind, Request, next},
+    server::Listening,
+};
+
+/// Serials that belong to one connection of a burst.
+const LANE_SERIALS: u32 = 1_000_000;
+/// How long a driven server may take to listen; an instrumented one is slow.
+const DRIVE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What one burst came to.
+#[derive(Default)]
+pub(crate) struct Burst {
+    pub(crate) cpu: Duration,
+    pub(crate) wall: Duration,
+    /// Of every request, in nanoseconds.
+    pub(crate) latencies: Vec<u32>,
+}
+
+/// One connection and the request that it repeats.
+pub(crate) struct Lane {
+    connection: Connection,
+    request: Request,
+    checks: Checks,
+    serial: u32,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        connection: Connection,
+        port: u16,
+        kind: Kind,
+        checks: Checks,
+        serial: u32,
+    ) -> Self {
+        Self {
+            connection,
+            request: Request::post(kind, port),
+            checks,
+            serial,
+        }
+    }
+
+    pub(crate) async fn send(&mut self) -> io::Result<()> {
+        self.serial = next(self.serial);
+        self.connection.send(self.request.stamp(self.serial)).await
+    }
+
+    pub(crate) async fn receive(&mut self) -> io::Result<()> {
+        let answer = self.connection.receive().await?;
+        self.request.check(answer, self.checks)
+    }
+
+    pub(crate) async fn exchange(&mut self) -> io::Result<()> {
+        self.send().await?;
+        self.receive().await
+    }
+
+    /// Repeats the request until the deadline; gives itself back, so that the burst is over before
+    /// the server has a connection to close.
+    async fn repeat(mut self, deadline: Instant) -> io::Result<(Self, Vec<u32>)> {
+        let mut latencies = Vec::with_capacity(4096);
+        loop {
+            let start = Instant::now();
+            if start >= deadline {
+                return Ok((self, latencies));
+            }
+            self.exchange().await?;
+            latencies.push(nanoseconds(start.elapsed()));
+        }
+    }
+}
+
+/// Connections to a server, each of which has had one answer.
+pub(crate) async fn open(
+    server: &Listening,
+    kind: Kind,
+    checks: Checks,
+    count: u32,
+) -> io::Result<Vec<Lane>> {
+    let mut lanes = Vec::new();
+    for lane in 0..count {
+        let connection = Connection::open(server.port).await?;
+        let serial = FIRST_SERIAL + lane * LANE_SERIALS;
+        let mut lane = Lane::new(connection, server.port, kind, checks, serial);
+        lane.exchange().await?;
+        lanes.push(lane);
+    }
+    Ok(lanes)
+}
+
+/// Keeps so many connections busy for so long.
+pub(crate) async fn burst(
+    server: &Listening,
+    kind: Kind,
+    checks: Checks,
+    connections: u32,
+    length: Duration,
+) -> io::Result<Burst> {
+    let lanes = open(server, kind, checks, connections).await?;
+    let cpu = server.process.cpu()?;
+    let start = Instant::now();
+    let mut running = JoinSet::new();
+    for lane in lanes {
+        running.spawn(lane.repeat(start + length));
+    }
+    let (mut latencies, mut idle) = (Vec::new(), Vec::new());
+    while let Some(joined) = running.join_next().await {
+        let (lane, measured) = joined.map_err(io::Error::other)??;
+        latencies.extend(measured);
+        idle.push(lane);
+    }
+    Ok(Burst {
+        cpu: server.process.cpu()?.since(cpu),
+        wall: start.elapsed(),
+        latencies,
+    })
+}
+
+/// Sends `count` requests over one connection, and nothing else, to a server that may still be
+/// starting.
+pub(crate) async fn drive(port: u16, kind: Kind, checks: Checks, count: u32) -> io::Result<()> {
+    let connection = Connection::open_soon(port, DRIVE_PATIENCE).await?;
+    let mut lane = Lane::new(connection, port, kind, checks, FIRST_SERIAL);
+    for _ in 0..count {
+        lane.exchange().await?;
+    }
+    Ok(())
+}
+
+pub(crate) fn nanoseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,299 @@
+//! The figures: from bursts to tables and JSON.
+
+use std::{fs, io, path::Path};
+
+use serde::Serialize;
+
+use crate::{
+    load::Burst,
+    memory::{self, Memory},
+    workload::Workload,
+};
+
+/// Everything that was measured.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    baseline: String,
+    rounds: u32,
+    burst_ms: u64,
+    workloads: Vec<Comparison>,
+    memory: Vec<Row<Memory>>,
+}
+
+/// All servers under one workload.
+#[derive(Serialize)]
+struct Comparison {
+    name: &'static str,
+    title: &'static str,
+    servers: Vec<Row<Figures>>,
+}
+
+/// One server: what was found, or what went wrong.
+#[derive(Serialize)]
+struct Row<T> {
+    server: String,
+    #[serde(flatten)]
+    found: Option<T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
+
+/// One server under one workload.
+#[derive(Serialize)]
+struct Figures {
+    /// CPU microseconds of the server per request.
+    cpu_us: Spread,
+    /// The same, as a multiple of the baseline's.
+    ratio: Option<Spread>,
+    requests: usize,
+    requests_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+/// A figure over the rounds.
+#[derive(Clone, Copy, Serialize)]
+struct Spread {
+    median: f64,
+    least: f64,
+}
+
+impl Report {
+    pub(crate) fn new(baseline: String, rounds: u32, burst_ms: u64) -> Self {
+        Self {
+            baseline,
+            rounds,
+            burst_ms,
+            workloads: Vec::new(),
+            memory: Vec::new(),
+        }
+    }
+
+    /// Takes the bursts of a workload and prints its table.
+    pub(crate) fn add(
+        &mut self,
+        workload: &Workload,
+        results: Vec<(String, io::Result<Vec<Burst>>)>,
+    ) {
+        let results = results.into_iter();
+        let mut servers: Vec<_> = results
+            .map(|(server, bursts)| Row::new(server, bursts.and_then(|b| Figures::new(&b))))
+            .collect();
+        let base = servers
+            .iter()
+            .find(|row| row.server == self.baseline)
+            .and_then(|row| row.found.as_ref())
+            .map(|figures| figures.cpu_us);
+        for figures in servers.iter_mut().filter_map(|row| row.found.as_mut()) {
+            figures.ratio = base.map(|base| figures.cpu_us.over(base));
+        }
+        let comparison = Comparison {
+            name: workload.name,
+            title: workload.title,
+            servers,
+        };
+        comparison.print(&self.baseline);
+        self.workloads.push(comparison);
+    }
+
+    pub(crate) fn add_memory(&mut self, server: &str, found: io::Result<Memory>) {
+        self.memory.push(Row::new(server.to_owned(), found));
+    }
+
+    pub(crate) fn print_memory(&self) {
+        let head = [
+            "idle KiB".to_owned(),
+            format!("after {} requests", memory::REQUESTS),
+            format!("per call with {} open", memory::OPEN),
+        ];
+        print("memory", &head, &self.memory, |memory| {
+            vec![
+                memory.idle_kib.to_string(),
+                memory.worked_kib.to_string(),
+                format!("{:.1}", memory.open_call_kib),
+            ]
+        });
+    }
+
+    pub(crate) fn write(&self, file: &Path) -> io::Result<()> {
+        let mut json = serde_json::to_vec_pretty(self)?;
+        json.push(b'\n');
+        fs::write(file, json)
+            .map_err(|error| io::Error::other(format!("{}: {error}", file.display())))
+    }
+
+    /// How many rows hold no figures.
+    pub(crate) fn failures(&self) -> usize {
+        let rows = self.workloads.iter().flat_map(|w| &w.servers);
+        rows.filter(|row| row.failure.is_some()).count()
+            + self
+                .memory
+                .iter()
+                .filter(|row| row.failure.is_some())
+                .count()
+    }
+}
+
+impl Comparison {
+    fn print(&self, baseline: &str) {
+        let ratio = format!("x {baseline}");
+        let head = [
+            "CPU us", &ratio, "least", &ratio, "req/s", "p50 us", "p99 us",
+        ]
+        .map(str::to_owned);
+        let title = format!("{}: {}", self.name, self.title);
+        print(&title, &head, &self.servers, |figures| {
+            let ratio = |pick: fn(&Spread) -> f64| {
+                let ratio = figures.ratio.as_ref().map(pick);
+                ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+            };
+            vec![
+                format!("{:.2}", figures.cpu_us.median),
+                ratio(|spread| spread.median),
+                format!("{:.2}", figures.cpu_us.least),
+                ratio(|spread| spread.least),
+                format!("{:.0}", figures.requests_per_second),
+                format!("{:.1}", figures.p50_us),
+                format!("{:.1}", figures.p99_us),
+            ]
+        });
+    }
+}
+
+impl<T> Row<T> {
+    fn new(server: String, found: io::Result<T>) -> Self {
+        let (found, failure) = match found {
+            Ok(found) => (Some(found), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self {
+            server,
+            found,
+            failure,
+        }
+    }
+}
+
+impl Figures {
+    fn new(bursts: &[Burst]) -> io::Result<Self> {
+        if bursts.iter().any(|burst| burst.latencies.is_empty()) {
+            return Err(io::Error::other("a burst ended without an answer"));
+        }
+        let over_bursts = |figure: fn(&Burst) -> f64| Spread::of(bursts.iter().map(figure));
+        Ok(Self {
+            cpu_us: over_bursts(|b| b.cpu.as_secs_f64() * 1e6 / b.latencies.len() as f64),
+            ratio: None,
+            requests: bursts.iter().map(|b| b.latencies.len()).sum(),
+            requests_per_second: over_bursts(|b| b.latencies.len() as f64 / b.wall.as_secs_f64())
+                .median,
+            p50_us: over_bursts(|b| percentile(&b.latencies, 50)).median,
+            p99_us: over_bursts(|b| percentile(&b.latencies, 99)).median,
+        })
+    }
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let median = if values.len().is_multiple_of(2) {
+            (values[middle - 1] + values[middle]) / 2.0
+        } else {
+            values[middle]
+        };
+        Self {
+            median,
+            least: values[0],
+        }
+    }
+
+    fn over(self, base: Self) -> Self {
+        Self {
+            median: self.median / base.median,
+            least: self.least / base.least,
+        }
+    }
+}
+
+/// In microseconds, of latencies in nanoseconds: the least that so many per cent do not exceed.
+fn percentile(latencies: &[u32], percent: usize) -> f64 {
+    let mut sorted = latencies.to_vec();
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    let (_, value, _) = sorted.select_nth_unstable(rank - 1);
+    f64::from(*value) / 1e3
+}
+
+/// Prints a table: names to the left, figures to the right, failures in place of figures.
+fn print<T>(title: &str, head: &[String], rows: &[Row<T>], cells: impl Fn(&T) -> Vec<String>) {
+    let cells: Vec<_> = rows
+        .iter()
+        .map(|row| row.found.as_ref().map(&cells))
+        .collect();
+    let name = rows.iter().map(|row| row.server.len()).max().unwrap_or(0);
+    let widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(column, head)| {
+            let cells = cells.iter().flatten().map(|cells| cells[column].len());
+            cells.chain([head.len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |first: &str, cells: &[String]| {
+        print!("{first:name$}");
+        for (cell, width) in cells.iter().zip(&widths) {
+            print!("  {cell:>width$}");
+        }
+        println!();
+    };
+    println!("\n{title}");
+    line("", head);
+    for (row, cells) in rows.iter().zip(&cells) {
+        match (cells, &row.failure) {
+            (Some(cells), _) => line(&row.server, cells),
+            (None, failure) => {
+                let failure = failure.as_deref().unwrap_or("not measured");
+                println!("{:name$}  failed: {failure}", row.server);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn medians_and_percentiles() {
+        let spread = Spread::of([3.0, 1.0, 8.0, 2.0].into_iter());
+        assert_eq!((spread.median, spread.least), (2.5, 1.0));
+        let latencies: Vec<u32> = (1..=200).map(|n| n * 1000).collect();
+        assert_eq!(percentile(&latencies, 50), 100.0);
+        assert_eq!(percentile(&latencies, 99), 198.0);
+        assert_eq!(percentile(&[7000], 99), 7.0);
+    }
+
+    #[test]
+    fn ratios_are_to_the_baseline_and_failures_are_counted() {
+        let burst = |us: u64| Burst {
+            cpu: Duration::from_micros(us),
+            wall: Duration::from_secs(1),
+            latencies: vec![1000; 100],
+        };
+        let mut report = Report::new("floor".to_owned(), 1, 1);
+        let results = vec![
+            ("floor".to_owned(), Ok(vec![burst(1000)])),
+            ("ours".to_owned(), Ok(vec![burst(1500)])),
+            ("broken".to_owned(), Err(io::Error::other("no answer"))),
+        ];
+        report.add(&crate::workload::WORKLOADS[0], results);
+        assert_eq!(report.failures(), 1);
+        let json = serde_json::to_value(&report).expect("JSON");
+        let servers = &json["workloads"][0]["servers"];
+        assert_eq!(servers[1]["cpu_us"]["median"], 15.0);
+        assert_eq!(servers[1]["ratio"]["least"], 1.5);
+        assert_eq!(servers[2]["failure"], "no answer");
+    }
+}

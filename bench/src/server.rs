@@ -1,0 +1,155 @@
+//! Servers under test: how they are started, watched and stopped.
+
+use std::{
+    future::Future,
+    io,
+    net::{Ipv4Addr, TcpListener},
+    process::Stdio,
+    str::FromStr,
+    time::Duration,
+};
+
+use tokio::{
+    process::{Child, ChildStdin, ChildStdout, Command},
+    time::sleep,
+};
+
+use crate::{
+    http::Connection,
+    load::Lane,
+    process::{CpuTime, resident_kib},
+    request::{Checks, FIRST_SERIAL, Kind},
+    workload::Heap,
+};
+
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server as it was named on the command line.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) name: String,
+    command: String,
+    pub(crate) checks: Checks,
+}
+
+impl FromStr for Server {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, command)) if !name.is_empty() && !command.trim().is_empty() => Ok(Self {
+                name: name.to_owned(),
+                command: command.to_owned(),
+                checks: Checks::Full,
+            }),
+            _ => Err("expected NAME=COMMAND".to_owned()),
+        }
+    }
+}
+
+impl Server {
+    /// Starts the server on a free port and waits for its first answer.
+    pub(crate) async fn start_http(&self, fillers: usize, heap: Heap) -> io::Result<Listening> {
+        let port = free_port()?;
+        let mut flags = format!("--http {port}");
+        if fillers > 0 {
+            flags += &format!(" --tools {fillers}");
+        }
+        let mut command = self.command(&flags);
+        if heap == Heap::Kept {
+            command
+                .env("MALLOC_MMAP_THRESHOLD_", "33554432")
+                .env("MALLOC_TRIM_THRESHOLD_", "268435456");
+        }
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let mut process = Process(child);
+        let answered = async {
+            let connection = Connection::open_soon(port, PATIENCE).await?;
+            let mut lane = Lane::new(connection, port, Kind::Echo, self.checks, FIRST_SERIAL);
+            lane.exchange().await
+        };
+        process.alive_until(answered).await?;
+        Ok(Listening { process, port })
+    }
+
+    /// Starts the server on pipes.
+    pub(crate) fn start_stdio(&self) -> io::Result<(Process, ChildStdin, ChildStdout)> {
+        let mut command = self.command("--stdio");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take().expect("standard input is piped");
+        let output = child.stdout.take().expect("standard output is piped");
+        Ok((Process(child), input, output))
+    }
+
+    /// The command line with the transport's flags. The shell replaces itself, so that the process
+    /// that is watched is the server.
+    fn command(&self, flags: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell
+            .arg("-c")
+            .arg(format!("exec {} {flags}", self.command))
+            .kill_on_drop(true);
+        shell
+    }
+}
+
+/// A server that answers on a port.
+pub(crate) struct Listening {
+    pub(crate) process: Process,
+    pub(crate) port: u16,
+}
+
+/// A server's process, which ends with this value.
+pub(crate) struct Process(Child);
+
+impl Process {
+    pub(crate) fn cpu(&self) -> io::Result<CpuTime> {
+        CpuTime::of(self.pid()?)
+    }
+
+    pub(crate) fn resident_kib(&self) -> io::Result<u64> {
+        resident_kib(self.pid()?)
+    }
+
+    /// Waits for `work`, but not longer than patience lasts and the process lives.
+    pub(crate) async fn alive_until<T>(
+        &mut self,
+        work: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        tokio::select! {
+            done = work => done,
+            ended = self.0.wait() => Err(io::Error::other(format!("the server ended: {}", ended?))),
+            () = sleep(PATIENCE) => Err(io::Error::other("the server does not answer")),
+        }
+    }
+
+    /// Waits until the process has nothing left to do.
+    pub(crate) async fn settle(&self) -> io::Result<()> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let mut before = self.cpu()?;
+        for _ in 0..40 {
+            sleep(PAUSE).await;
+            let now = self.cpu()?;
+            if now.since(before) < PAUSE / 100 {
+                return Ok(());
+            }
+            before = now;
+        }
+        Err(io::Error::other("the server is never idle"))
+    }
+
+    fn pid(&self) -> io::Result<u32> {
+        let ended = || io::Error::other("the server has ended");
+        self.0.id().ok_or_else(ended)
+    }
+}
+
+/// A port that nobody listens on at this moment.
+pub(crate) fn free_port() -> io::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}

@@ -1,0 +1,167 @@
+//! The workloads, and which of them were asked for.
+
+use std::str::FromStr;
+
+use crate::request::{FILLERS, Kind};
+
+/// The name of the workload that measures memory, which is not a contest of bursts.
+pub(crate) const MEMORY: &str = "memory";
+
+/// What a server is started with; workloads of one stage share its processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Http { fillers: usize, heap: Heap },
+    Stdio,
+}
+
+/// What a server's allocator does with large pieces of memory that it no longer needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heap {
+    /// Whatever it does of itself.
+    Free,
+    /// Keeps them, if it is glibc's. Of itself that one returns them to the kernel when they happen
+    /// to lie at the end of the heap, which can double the cost of a large message and differs
+    /// between two starts of the same server.
+    Kept,
+}
+
+/// The stages, in the order in which they are run.
+pub(crate) const STAGES: [Stage; 4] = [PLAIN, LARGE, FULL, Stage::Stdio];
+const PLAIN: Stage = Stage::Http {
+    fillers: 0,
+    heap: Heap::Free,
+};
+const LARGE: Stage = Stage::Http {
+    fillers: 0,
+    heap: Heap::Kept,
+};
+const FULL: Stage = Stage::Http {
+    fillers: FILLERS,
+    heap: Heap::Free,
+};
+
+/// Something that servers are compared by.
+#[derive(Debug)]
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) stage: Stage,
+    pub(crate) kind: Kind,
+    /// How many requests are under way at a time: connections, or lines in flight.
+    pub(crate) width: u32,
+}
+
+/// Every workload but memory.
+pub(crate) const WORKLOADS: [Workload; 7] = [
+    Workload {
+        name: "echo-1",
+        title: "echo over HTTP, 1 connection",
+        stage: PLAIN,
+        kind: Kind::Echo,
+        width: 1,
+    },
+    Workload {
+        name: "echo-32",
+        title: "echo over HTTP, 32 connections",
+        stage: PLAIN,
+        kind: Kind::Echo,
+        width: 32,
+    },
+    Workload {
+        name: "large",
+        title: "echo of 1 MiB over HTTP, 1 connection",
+        stage: LARGE,
+        kind: Kind::Large,
+        width: 1,
+    },
+    Workload {
+        name: "list",
+        title: "tools/list of 503 tools over HTTP, 8 connections",
+        stage: FULL,
+        kind: Kind::List,
+        width: 8,
+    },
+    Workload {
+        name: "echo-503",
+        title: "echo among 503 tools over HTTP, 32 connections",
+        stage: FULL,
+        kind: Kind::Echo,
+        width: 32,
+    },
+    Workload {
+        name: "stdio-1",
+        title: "echo over stdio, 1 in flight",
+        stage: Stage::Stdio,
+        kind: Kind::Echo,
+        width: 1,
+    },
+    Workload {
+        name: "stdio-32",
+        title: "echo over stdio, 32 in flight",
+        stage: Stage::Stdio,
+        kind: Kind::Echo,
+        width: 32,
+    },
+];
+
+/// The workloads that were asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection(Vec<String>);
+
+impl Selection {
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.0.iter().any(|asked| matches(asked, name))
+    }
+}
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let asked: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        let names = || WORKLOADS.iter().map(|w| w.name).chain([MEMORY]);
+        match asked
+            .iter()
+            .find(|asked| !names().any(|name| matches(asked, name)))
+        {
+            None => Ok(Self(asked)),
+            Some(unknown) => {
+                let known = names().collect::<Vec<_>>().join(", ");
+                Err(format!(
+                    "no workload is called {unknown:?}; there are {known}"
+                ))
+            }
+        }
+    }
+}
+
+/// Whether what was asked stands for the workload of this name.
+fn matches(asked: &str, name: &str) -> bool {
+    let group = name.split_once('-').map_or(name, |(group, _)| group);
+    asked == "all" || asked == name || asked == group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_stands_for_its_members() {
+        let asked: Selection = "stdio, large".parse().expect("known");
+        let wanted: Vec<_> = WORKLOADS.iter().filter(|w| asked.wants(w.name)).collect();
+        let names: Vec<_> = wanted.iter().map(|w| w.name).collect();
+        assert_eq!(names, ["large", "stdio-1", "stdio-32"]);
+        assert!(!asked.wants(MEMORY));
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_known_ones() {
+        let refused = "stdio,ehco".parse::<Selection>();
+        assert!(refused.is_err_and(|e| e.contains("ehco") && e.contains("echo-32")));
+    }
+
+    #[test]
+    fn every_workload_belongs_to_a_stage_that_is_run() {
+        assert!(WORKLOADS.iter().all(|w| STAGES.contains(&w.stage)));
+    }
+}
