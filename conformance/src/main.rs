@@ -11,8 +11,8 @@ mod state;
 mod tools;
 
 use antiphon::raw::{
-    About, BoxFuture, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
-    List, Pages, ReadResource, Rendered, Reply, Service,
+    About, Answering, Call, CallTool, Changes, Complete, Endpoint, GetPrompt, HeaderParams, List,
+    Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
     CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
@@ -51,7 +51,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListToolsResult>> {
         Box::pin(async move { self.tools.page(list.cursor) })
     }
 
@@ -59,7 +59,7 @@ impl Service for Fixtures {
         &'a self,
         call: &'a Call<'a>,
         tool: CallTool<'a>,
-    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+    ) -> Answering<'a, Reply<CallToolResult>> {
         Box::pin(async move {
             match rounds::tool(call, &tool, &self.seal) {
                 Some(reply) => reply,
@@ -78,7 +78,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListPromptsResult>> {
         Box::pin(async move { self.prompts.page(list.cursor) })
     }
 
@@ -86,7 +86,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         prompt: GetPrompt<'a>,
-    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+    ) -> Answering<'a, Reply<GetPromptResult>> {
         Box::pin(async move { prompts::get(&prompt) })
     }
 
@@ -94,7 +94,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourcesResult>> {
         Box::pin(async move { self.resources.page(list.cursor) })
     }
 
@@ -102,7 +102,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourceTemplatesResult>> {
         Box::pin(async move { self.templates.page(list.cursor) })
     }
 
@@ -110,7 +110,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         resource: ReadResource<'a>,
-    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+    ) -> Answering<'a, Reply<ReadResourceResult>> {
         Box::pin(async move { resources::read(resource.uri).map(Into::into) })
     }
 
@@ -118,7 +118,7 @@ impl Service for Fixtures {
         &'a self,
         _: &'a Call<'a>,
         completion: Complete,
-    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+    ) -> Answering<'a, CompleteResult> {
         Box::pin(async move { Ok(prompts::complete(&completion)) })
     }
 }

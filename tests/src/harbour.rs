@@ -9,7 +9,7 @@ use std::{
 };
 
 use antiphon::raw::{
-    About, BoxFuture, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
+    About, Answering, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
     InputRequired, Limits, List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
@@ -109,7 +109,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListToolsResult>> {
         Box::pin(async move { self.tools.page(list.cursor) })
     }
 
@@ -121,7 +121,7 @@ impl Service for Harbour {
         &'a self,
         call: &'a Call<'a>,
         tool: CallTool<'a>,
-    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+    ) -> Answering<'a, Reply<CallToolResult>> {
         assert!(tool.name != "panic_at_once", "before there is a future");
         Box::pin(self.call(call, tool))
     }
@@ -130,7 +130,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         _: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListPromptsResult>> {
         Box::pin(async { Ok(ListPromptsResult::new(vec![Prompt::new("brief")]).into()) })
     }
 
@@ -138,7 +138,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         prompt: GetPrompt<'a>,
-    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+    ) -> Answering<'a, Reply<GetPromptResult>> {
         Box::pin(async move {
             if prompt.name != "brief" {
                 return Err(Error::invalid_params(format!(
@@ -159,7 +159,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourcesResult>> {
         Box::pin(async move { self.resources.page(list.cursor) })
     }
 
@@ -167,7 +167,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         _: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourceTemplatesResult>> {
         let template = ResourceTemplate::new("tide://{port}", "Tides");
         Box::pin(async { Ok(ListResourceTemplatesResult::new(vec![template]).into()) })
     }
@@ -176,7 +176,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         resource: ReadResource<'a>,
-    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+    ) -> Answering<'a, Reply<ReadResourceResult>> {
         Box::pin(async move {
             match resource.uri {
                 "tide://asks" => Ok(ask("port").into()),
@@ -195,7 +195,7 @@ impl Service for Harbour {
         &'a self,
         _: &'a Call<'a>,
         completion: Complete,
-    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+    ) -> Answering<'a, CompleteResult> {
         Box::pin(async move { Ok(CompleteResult::new(vec![completion.argument.value])) })
     }
 }

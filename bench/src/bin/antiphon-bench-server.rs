@@ -4,7 +4,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use antiphon::raw::{
-    About, BoxFuture, Call, CallTool, Endpoint, Error, List, Pages, Rendered, Reply, Service,
+    About, Answering, Call, CallTool, Endpoint, Error, List, Pages, Rendered, Reply, Service,
 };
 use antiphon::types::{CallToolResult, Implementation, ListToolsResult, ServerCapabilities, Tool};
 use serde::Deserialize;
@@ -106,7 +106,7 @@ impl Service for Bench {
         &'a self,
         _: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListToolsResult>> {
         Box::pin(async move { self.list.page(list.cursor) })
     }
 
@@ -114,7 +114,7 @@ impl Service for Bench {
         &'a self,
         _: &'a Call<'a>,
         tool: CallTool<'a>,
-    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+    ) -> Answering<'a, Reply<CallToolResult>> {
         Box::pin(async move {
             let Some(work) = self.tools.get(tool.name) else {
                 return Err(Error::invalid_params(format!(

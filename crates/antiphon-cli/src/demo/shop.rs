@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use antiphon::raw::{About, BoxFuture, Call, CallTool, Error, InputRequired, Reply, Service};
+use antiphon::raw::{About, Answering, Call, CallTool, Error, InputRequired, Reply, Service};
 use antiphon::types::{
     BooleanSchema, CallToolResult, ElicitAction, ElicitRequestParams, FormSchema, Implementation,
     ServerCapabilities,
@@ -26,7 +26,7 @@ impl Service for Shop {
         &'a self,
         _: &'a Call<'a>,
         tool: CallTool<'a>,
-    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+    ) -> Answering<'a, Reply<CallToolResult>> {
         Box::pin(async move {
             match tool.name {
                 "order" => self.order(&tool),

@@ -6,7 +6,7 @@
 //! attacker-controlled (MRTR-S-12). Use this tier for gateways and for protocol work.
 //!
 //! ```
-//! use antiphon::raw::{BoxFuture, Call, CallTool, Endpoint, Error, Pages, Rendered, Reply, Service};
+//! use antiphon::raw::{Answering, Call, CallTool, Endpoint, Error, Pages, Rendered, Reply, Service};
 //! use antiphon::raw::{About, List};
 //! use antiphon::types::{CallToolResult, Implementation, ListToolsResult, ServerCapabilities, Tool};
 //!
@@ -23,14 +23,14 @@
 //!         &'a self,
 //!         _call: &'a Call<'a>,
 //!         list: List<'a>,
-//!     ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+//!     ) -> Answering<'a, Rendered<ListToolsResult>> {
 //!         Box::pin(async move { self.tools.page(list.cursor) })
 //!     }
 //!     fn call_tool<'a>(
 //!         &'a self,
 //!         _call: &'a Call<'a>,
 //!         tool: CallTool<'a>,
-//!     ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+//!     ) -> Answering<'a, Reply<CallToolResult>> {
 //!         Box::pin(async move {
 //!             match tool.name {
 //!                 "greet" => Ok(CallToolResult::text("hello").into()),
@@ -67,7 +67,7 @@ pub use self::{
     params::{BadArguments, CallTool, Complete, GetPrompt, List, ReadResource, Round},
     rendered::{Rendered, WithMeta},
     reply::Reply,
-    service::{About, BoxFuture, Service},
+    service::{About, Answering, Service},
 };
 pub use crate::server::{
     endpoint::{Endpoint, Limits},

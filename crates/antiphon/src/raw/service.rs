@@ -14,8 +14,8 @@ use super::{
     Rendered, Reply,
 };
 
-/// The future of one method.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// The result or the error, when it is there: what every method of a [`Service`] returns.
+pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// A server at its lowest: one method per MCP method.
 ///
@@ -31,7 +31,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListToolsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListToolsResult>> {
         _ = list;
         refuse(call)
     }
@@ -41,7 +41,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         tool: CallTool<'a>,
-    ) -> BoxFuture<'a, Result<Reply<CallToolResult>, Error>> {
+    ) -> Answering<'a, Reply<CallToolResult>> {
         _ = tool;
         refuse(call)
     }
@@ -58,7 +58,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListPromptsResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListPromptsResult>> {
         _ = list;
         refuse(call)
     }
@@ -68,7 +68,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         prompt: GetPrompt<'a>,
-    ) -> BoxFuture<'a, Result<Reply<GetPromptResult>, Error>> {
+    ) -> Answering<'a, Reply<GetPromptResult>> {
         _ = prompt;
         refuse(call)
     }
@@ -78,7 +78,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourcesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourcesResult>> {
         _ = list;
         refuse(call)
     }
@@ -88,7 +88,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         list: List<'a>,
-    ) -> BoxFuture<'a, Result<Rendered<ListResourceTemplatesResult>, Error>> {
+    ) -> Answering<'a, Rendered<ListResourceTemplatesResult>> {
         _ = list;
         refuse(call)
     }
@@ -98,7 +98,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         resource: ReadResource<'a>,
-    ) -> BoxFuture<'a, Result<Reply<ReadResourceResult>, Error>> {
+    ) -> Answering<'a, Reply<ReadResourceResult>> {
         _ = resource;
         refuse(call)
     }
@@ -108,7 +108,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         completion: Complete,
-    ) -> BoxFuture<'a, Result<CompleteResult, Error>> {
+    ) -> Answering<'a, CompleteResult> {
         _ = completion;
         refuse(call)
     }
@@ -120,7 +120,7 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         filter: SubscriptionFilter,
-    ) -> BoxFuture<'a, Result<SubscriptionFilter, Error>> {
+    ) -> Answering<'a, SubscriptionFilter> {
         _ = call;
         Box::pin(async move { Ok(filter) })
     }
@@ -130,13 +130,13 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         call: &'a Call<'a>,
         params: Option<&'a RawValue>,
-    ) -> BoxFuture<'a, Result<Map<String, Value>, Error>> {
+    ) -> Answering<'a, Map<String, Value>> {
         _ = params;
         refuse(call)
     }
 }
 
-fn refuse<'a, T: Send + 'a>(call: &'a Call<'a>) -> BoxFuture<'a, Result<T, Error>> {
+fn refuse<'a, T: Send + 'a>(call: &'a Call<'a>) -> Answering<'a, T> {
     Box::pin(async move { Err(Error::method_not_found(call.method())) })
 }
 

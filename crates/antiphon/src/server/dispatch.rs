@@ -29,7 +29,7 @@ use super::{
 use crate::{
     auth::Principal,
     raw::{
-        BoxFuture, Call, CallTool, Complete, GetPrompt, List, ReadResource, Rendered, Reply, Round,
+        Answering, Call, CallTool, Complete, GetPrompt, List, ReadResource, Rendered, Reply, Round,
         WithMeta,
     },
 };
@@ -400,7 +400,7 @@ fn is_plain(byte: u8) -> bool {
 /// Runs one method of the service; a panic is an internal error.
 pub(crate) async fn guarded<'a, T>(
     call: &Call<'_>,
-    start: impl FnOnce() -> BoxFuture<'a, Result<T, ErrorObject>>,
+    start: impl FnOnce() -> Answering<'a, T>,
 ) -> Result<T, ErrorObject> {
     let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(start))
         .map_err(|panic| super::unwind::text(&*panic));

@@ -23,14 +23,16 @@ impl InFlight {
                 Some(Entered {
                     table: self.clone(),
                     id,
+                    outbox: outbox.clone(),
                 })
             }
         }
     }
 
-    /// Cancels a request; an unknown or finished one is ignored (CANC-S-06, CANC-B-04).
+    /// Cancels a request, whose id is free again at once; an unknown or finished one is ignored
+    /// (CANC-S-06, CANC-B-04).
     pub(crate) fn cancel(&self, id: &RequestId) -> bool {
-        let outbox = self.lock().get(id).cloned();
+        let outbox = self.lock().remove(id);
         outbox.is_some_and(|outbox| {
             outbox.cancel();
             true
@@ -61,10 +63,16 @@ impl InFlight {
 pub(crate) struct Entered {
     table: Arc<InFlight>,
     id: RequestId,
+    outbox: Arc<Outbox>,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.table.lock().remove(&self.id);
+        // After a cancellation the id may be another request's already.
+        if let Entry::Occupied(entry) = self.table.lock().entry(self.id.clone())
+            && Arc::ptr_eq(entry.get(), &self.outbox)
+        {
+            entry.remove();
+        }
     }
 }

@@ -1,0 +1,139 @@
+//! JSON until the first notification, events from then on; and what a client that leaves means.
+
+use std::time::Duration;
+
+use antiphon_tests::{call, harbour, http::Server, http::post, request, request_as, with_meta};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+async fn server() -> Server {
+    Server::start(antiphon::http::service(harbour::endpoint())).await
+}
+
+/// HTTP-S-10, HTTP-S-11, HTTP-S-14, HTTP-S-16, HTTP-S-18, AMB-13
+#[tokio::test]
+async fn the_first_notification_makes_it_a_stream() {
+    let server = server().await;
+    let plain = server.post(&call(1, "progress", json!({}))).await;
+    assert_eq!(plain.header("content-type"), "application/json");
+    let message = with_meta(call(1, "progress", json!({})), "progressToken", 9);
+    let answer = server.post(&message).await;
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    assert_eq!(answer.header("x-accel-buffering"), "no");
+    assert_eq!(answer.messages.len(), 4);
+    assert_eq!(answer.last()["result"]["content"][0]["text"], "progressed");
+    for line in answer.text.lines() {
+        assert!(line.is_empty() || line.starts_with("data: "), "{line}");
+    }
+}
+
+/// HTTP-S-28, AMB-04: an error before any notification keeps its status, a later one is in-band.
+#[tokio::test]
+async fn errors_keep_their_status_until_the_stream_begins() {
+    let server = server().await;
+    let message = request_as(&json!({}), 1, "tools/call", json!({"name": "ask"}));
+    let message = with_meta(message, "progressToken", 1);
+    let answer = server.post(&message).await;
+    assert_eq!((answer.status, answer.code()), (400, -32021));
+    assert_eq!(answer.header("content-type"), "application/json");
+}
+
+/// HTTP-S-17, HTTP-C-08: a silent stream says now and then that it is alive.
+#[tokio::test]
+async fn a_silent_stream_is_kept_alive_by_comments() {
+    let service =
+        antiphon::http::service(harbour::endpoint()).keep_alive(Duration::from_millis(20));
+    let server = Server::start(service).await;
+    let listen = request("L", "subscriptions/listen", json!({"notifications": {}}));
+    let mut body = server.open(post(&listen)).await.into_body();
+    let mut text = String::new();
+    while text.matches(": keep-alive\n\n").count() < 3 {
+        let frame = body.frame().await.expect("open").expect("a frame");
+        text.push_str(std::str::from_utf8(frame.data_ref().expect("data")).expect("UTF-8"));
+    }
+    assert!(text.starts_with("data: {"), "{text}");
+}
+
+/// HTTP-S-19 to HTTP-S-21, CANC-S-01, AMB-15: leaving is cancelling, with or without a stream.
+#[tokio::test]
+async fn a_client_that_leaves_has_cancelled() {
+    let endpoint = harbour::endpoint();
+    let server = Server::start(antiphon::http::service(endpoint.clone())).await;
+    let slow = call(1, "slow", json!({"ms": 60_000}));
+    for message in [slow.clone(), with_meta(slow, "progressToken", 1)] {
+        let pending = tokio::time::timeout(Duration::from_millis(100), server.open(post(&message)));
+        assert!(pending.await.is_err(), "it would have taken a minute");
+    }
+    let listen = request(
+        "L",
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true}}),
+    );
+    drop(server.open(post(&listen)).await);
+    while endpoint.calls() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let answer = server.post(&call(2, "slow", json!({"ms": 0}))).await;
+    assert_eq!(
+        answer.last()["result"]["content"][0]["text"],
+        "slept 0, 2 dropped"
+    );
+    let answer = server
+        .post(&call(3, "announce", json!({"what": "tools"})))
+        .await;
+    assert_eq!(answer.last()["result"]["content"][0]["text"], "0 listening");
+}
+
+/// SUB-S-07, SUB-S-08, AMB-01: stopping ends subscriptions with their result, and lets calls end.
+#[tokio::test]
+async fn stopping_in_good_order_answers_everyone() {
+    let server = server().await;
+    let listen = request(
+        "L",
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true}}),
+    );
+    let listening = server.open(post(&listen)).await;
+    let address = server.address;
+    let slow = tokio::spawn(async move {
+        let stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("connected");
+        let io = hyper_util::rt::TokioIo::new(stream);
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
+            .await
+            .expect("shaken");
+        tokio::spawn(connection);
+        let mut request = post(&call(1, "slow", json!({"ms": 300})));
+        let host = address.to_string().parse().expect("a header");
+        request.headers_mut().insert("host", host);
+        let response = sender.send_request(request).await.expect("answered");
+        antiphon_tests::http::Answer::of(response).await
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    server.stop().await;
+    let answer = antiphon_tests::http::Answer::of(listening).await;
+    let methods: Vec<&Value> = answer
+        .messages
+        .iter()
+        .map(|message| &message["method"])
+        .collect();
+    assert_eq!(
+        methods,
+        [
+            &json!("notifications/subscriptions/acknowledged"),
+            &Value::Null
+        ]
+    );
+    let result = &answer.last()["result"];
+    assert_eq!(result["resultType"], "complete");
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        "L"
+    );
+    let slow = slow.await.expect("no panic");
+    assert_eq!(
+        slow.last()["result"]["content"][0]["text"],
+        "slept 300, 0 dropped"
+    );
+}

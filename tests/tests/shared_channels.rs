@@ -1,0 +1,238 @@
+//! Many requests on one channel: cancellation, ids, order, and a process that will not die.
+
+use std::time::Duration;
+
+use antiphon_tests::{
+    call, request,
+    wire::{Connection, Process, Wire},
+};
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_antiphon-tests-stdio");
+
+fn cancel(id: impl Into<Value>) -> Value {
+    let params = json!({ "requestId": id.into(), "reason": "no longer wanted" });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+}
+
+/// STDIO-C-06, STDIO-S-04, STDIO-S-05, CANC-S-05, CANC-S-06, CANC-B-02, CANC-B-04
+#[tokio::test]
+async fn a_cancelled_request_is_dropped_and_never_answered() {
+    for wire in [Wire::Memory, Wire::Stdio] {
+        let mut connection = wire.open(BINARY).await;
+        connection
+            .send(&call("s", "slow", json!({"ms": 60_000})))
+            .await;
+        connection
+            .send(&call(1, "slow", json!({"ms": 60_000})))
+            .await;
+        // Unknown, finished, malformed and differently typed ids are ignored.
+        connection.send(&cancel("1")).await;
+        connection.send(&cancel("unknown")).await;
+        connection.send(&cancel(json!({}))).await;
+        connection
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}))
+            .await;
+        connection.send(&cancel("s")).await;
+        let text = loop {
+            let exchange = connection.ask(&call(2, "slow", json!({"ms": 20}))).await;
+            assert_eq!(exchange.response["id"], 2, "only this one is answered");
+            if exchange.text().ends_with("1 dropped") {
+                break exchange.text().to_owned();
+            }
+        };
+        assert_eq!(text, "slept 20, 1 dropped");
+        connection.send(&cancel(1)).await;
+        connection.send(&cancel(1)).await;
+        // Its id is free again.
+        assert_eq!(
+            connection.ask(&call(1, "echo", json!({}))).await.text(),
+            "{}"
+        );
+    }
+}
+
+/// BASE-C-03: an id that still waits for its answer cannot be used again.
+#[tokio::test]
+async fn an_id_in_use_is_refused() {
+    for wire in [Wire::Memory, Wire::Stdio] {
+        let mut connection = wire.open(BINARY).await;
+        connection
+            .send(&call("a", "slow", json!({"ms": 300})))
+            .await;
+        let again = connection.ask(&call("\u{61}", "echo", json!({}))).await;
+        assert_eq!(again.code(), -32600);
+        let first = connection.receive().await.expect("the first one's answer");
+        assert_eq!(
+            first["result"]["content"][0]["text"],
+            "slept 300, 0 dropped"
+        );
+    }
+}
+
+/// STATE-S-04: a slow request holds nobody up.
+#[tokio::test]
+async fn fast_requests_overtake_slow_ones() {
+    for wire in [Wire::Memory, Wire::Stdio] {
+        let mut connection = wire.open(BINARY).await;
+        connection
+            .send(&call("slow", "slow", json!({"ms": 400})))
+            .await;
+        for id in 0..40 {
+            connection
+                .send(&call(id, "echo", json!({ "id": id })))
+                .await;
+        }
+        for id in 0..40 {
+            let message = connection.receive().await.expect("an answer");
+            assert_eq!(message["id"], id);
+        }
+        assert_eq!(connection.receive().await.expect("an answer")["id"], "slow");
+    }
+}
+
+/// PEERS: an early, unknown, malformed or hostile line never ends the server.
+#[tokio::test]
+async fn a_bad_line_is_answered_and_survived() {
+    let mut process = Process::start(BINARY);
+    for (line, code) in [
+        (&b"not json\n"[..], -32700),
+        (b"{\"jsonrpc\":\"2.0\",\n", -32700),
+        (b"\xff\xfe\xfd\n", -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", -32602),
+        (b"[]\n", -32600),
+        (b"42\n", -32600),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}\n", -32022),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}\n", -32602),
+    ] {
+        process.write(line).await;
+        let answer = process.read().await.expect("an answer");
+        assert_eq!(answer["error"]["code"], code, "{}", String::from_utf8_lossy(line));
+    }
+    // Nothing comes back for these.
+    process.write(b"\n\r\n   \n").await;
+    process
+        .write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+        .await;
+    process
+        .write(b"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}\n")
+        .await;
+    process
+        .write(format!("{}\n", call(5, "echo", json!({}))).as_bytes())
+        .await;
+    assert_eq!(process.read().await.expect("an answer")["id"], 5);
+}
+
+/// ERA-S-05: on stdio, too, an older client learns what is served.
+#[tokio::test]
+async fn an_older_client_learns_what_is_served() {
+    let mut connection = Connection::Stdio(Box::new(Process::start(BINARY)));
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25"}});
+    let exchange = connection.ask(&initialize).await;
+    assert_eq!(
+        exchange.response["error"]["data"]["supported"],
+        json!(["2026-07-28"])
+    );
+    let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let exchange = connection.ask(&bare).await;
+    assert_eq!(
+        exchange.response["error"]["data"]["supported"],
+        json!(["2026-07-28"])
+    );
+}
+
+/// A line beyond the limit is refused, skipped, and costs nothing else.
+#[tokio::test]
+async fn a_line_too_long_is_refused() {
+    let mut process = Process::start(BINARY);
+    let long = vec![b'x'; 5 * 1024 * 1024];
+    process.write(&long).await;
+    process.write(b"\n").await;
+    let answer = process.read().await.expect("an answer");
+    assert_eq!(answer["error"]["code"], -32600);
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .expect("a text")
+            .contains("4194304 bytes")
+    );
+    process
+        .write(format!("{}\n", call(5, "echo", json!({}))).as_bytes())
+        .await;
+    assert_eq!(process.read().await.expect("an answer")["id"], 5);
+}
+
+/// STDIO-S-06: the end of the input is the end; what was asked before is still answered, and
+/// what would take too long is dropped.
+#[tokio::test]
+async fn the_end_of_input_ends_the_process() {
+    let mut process = Process::start(BINARY);
+    let listen = request("L", "subscriptions/listen", json!({"notifications": {}}));
+    for message in [
+        listen,
+        call(1, "slow", json!({"ms": 200})),
+        call(2, "slow", json!({"ms": 600_000})),
+    ] {
+        process.write(format!("{message}\n").as_bytes()).await;
+    }
+    // No line break at the end: the input may just stop.
+    process
+        .write(call(3, "echo", json!({})).to_string().as_bytes())
+        .await;
+    process.input = None;
+    let mut answered = Vec::new();
+    while let Some(message) = process.read().await {
+        answered.extend(message.get("id").cloned());
+    }
+    answered.sort_by_key(Value::to_string);
+    assert_eq!(answered, [json!("L"), json!(1), json!(3)]);
+    let status = tokio::time::timeout(Duration::from_secs(10), process.child.wait()).await;
+    assert!(status.expect("it ends").expect("a status").success());
+}
+
+/// A client that stops reading and goes away ends the process as well.
+#[tokio::test]
+async fn a_reader_that_goes_away_ends_the_process() {
+    let mut process = Process::start(BINARY);
+    let Process {
+        child,
+        input,
+        output,
+    } = &mut process;
+    let mut input = input.take().expect("open");
+    let _ = std::mem::replace(output, {
+        // Drop our end of its output.
+        let mut other = Process::start(BINARY);
+        other.input = None;
+        other.output
+    });
+    let line = format!(
+        "{}\n",
+        call(1, "echo", json!({"text": "x".repeat(200_000)}))
+    );
+    use tokio::io::AsyncWriteExt;
+    for _ in 0..50 {
+        if input.write_all(line.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    let status = tokio::time::timeout(Duration::from_secs(10), child.wait()).await;
+    assert!(status.expect("it ends").is_ok());
+}
+
+/// STDIO-S-01, STDIO-B-01: one message per line, whatever the text inside.
+#[tokio::test]
+async fn line_breaks_inside_values_do_not_break_lines() {
+    let mut process = Process::start(BINARY);
+    let text = "one\ntwo\r\nthree\u{2028}four\u{85}";
+    process
+        .write(format!("{}\n", call(1, "echo", json!({ "text": text }))).as_bytes())
+        .await;
+    let answer = process.read().await.expect("an answer");
+    let echoed = answer["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text");
+    let echoed: Value = serde_json::from_str(echoed).expect("JSON");
+    assert_eq!(echoed["text"], text);
+}
