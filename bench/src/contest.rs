@@ -77,7 +77,7 @@ struct Player<'a> {
 
 enum Running {
     Http(Listening),
-    Stdio(Pipes),
+    Stdio(Box<Pipes>),
 }
 
 impl<'a> Player<'a> {
@@ -86,7 +86,10 @@ impl<'a> Player<'a> {
             Stage::Http { fillers, heap } => {
                 server.start_http(fillers, heap).await.map(Running::Http)
             }
-            Stage::Stdio => Pipes::start(server).await.map(Running::Stdio),
+            Stage::Stdio => {
+                let pipes = Pipes::start(server).await;
+                pipes.map(|pipes| Running::Stdio(Box::new(pipes)))
+            }
         };
         Self { server, running }
     }

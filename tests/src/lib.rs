@@ -44,11 +44,9 @@ pub fn request_as(
 
 /// A `tools/call`.
 pub fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
-    request(
-        id,
-        "tools/call",
-        json!({ "name": tool, "arguments": arguments }),
-    )
+    let mut params = json!({ "name": tool });
+    params["arguments"] = arguments;
+    request(id, "tools/call", params)
 }
 
 /// A request whose `_meta` has one more key.

@@ -12,11 +12,9 @@ use serde_json::{Value, json};
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 fn listen(id: impl Into<Value>, filter: Value) -> Value {
-    request(
-        id,
-        "subscriptions/listen",
-        json!({ "notifications": filter }),
-    )
+    let mut params = json!({});
+    params["notifications"] = filter;
+    request(id, "subscriptions/listen", params)
 }
 
 async fn open(wire: Wire) -> Connection {

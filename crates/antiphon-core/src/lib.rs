@@ -8,7 +8,7 @@
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`answers`] | what came back for the questions of an earlier round |
-//! | [`write`] | outgoing messages, written once |
+//! | [`write`](mod@write) | outgoing messages, written once |
 
 pub mod answers;
 pub mod depth;

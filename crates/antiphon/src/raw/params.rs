@@ -133,38 +133,6 @@ impl<'a> Round<'a> {
     }
 }
 
-impl<'a> CallTool<'a> {
-    pub(crate) fn new(name: &'a str, arguments: Option<&'a RawValue>, round: Round<'a>) -> Self {
-        Self {
-            name,
-            arguments,
-            round,
-        }
-    }
-}
-
-impl<'a> GetPrompt<'a> {
-    pub(crate) fn new(name: &'a str, arguments: Option<&'a RawValue>, round: Round<'a>) -> Self {
-        Self {
-            name,
-            arguments,
-            round,
-        }
-    }
-}
-
-impl<'a> ReadResource<'a> {
-    pub(crate) fn new(uri: &'a str, round: Round<'a>) -> Self {
-        Self { uri, round }
-    }
-}
-
-impl<'a> List<'a> {
-    pub(crate) fn new(cursor: Option<&'a str>) -> Self {
-        Self { cursor }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +153,11 @@ mod tests {
     fn bad_arguments_name_the_place() {
         let raw = RawValue::from_string(r#"{"lines":[{"copies":1},{"copies":"two"}]}"#.to_owned());
         let raw = raw.expect("JSON");
-        let call = CallTool::new("order", Some(&raw), Round::default());
+        let mut call = CallTool {
+            name: "order",
+            arguments: Some(&raw),
+            round: Round::default(),
+        };
         let error = call
             .arguments::<Order>()
             .expect_err("a string is no number")
@@ -194,8 +166,8 @@ mod tests {
             error.starts_with("Invalid arguments: `lines[1].copies`: invalid type"),
             "{error}"
         );
-        let none = CallTool::new("order", None, Round::default());
-        let error = none
+        call.arguments = None;
+        let error = call
             .arguments::<Order>()
             .expect_err("nothing there")
             .to_string();

@@ -46,7 +46,14 @@ pub(crate) struct Inbound {
 /// What goes back.
 pub(crate) enum Answer {
     /// One JSON-RPC message, and the status it has where there is one to send.
-    Message { status: u16, json: Vec<u8> },
+    Message {
+        #[cfg_attr(
+            not(feature = "http"),
+            expect(dead_code, reason = "only HTTP has statuses")
+        )]
+        status: u16,
+        json: Vec<u8>,
+    },
     /// A notification was taken.
     Accepted,
     /// There is nothing to say.
@@ -68,12 +75,9 @@ impl Answer {
 /// Answers one message.
 pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
     let endpoint = endpoint.inner();
-    let text = match std::str::from_utf8(&inbound.body) {
-        Ok(text) => text,
-        Err(_) => {
-            let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
-            return Answer::error(None, 400, &error);
-        }
+    let Ok(text) = std::str::from_utf8(&inbound.body) else {
+        let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
+        return Answer::error(None, 400, &error);
     };
     if depth::exceeds(text, endpoint.limits.depth) {
         let text = format!(
@@ -322,12 +326,16 @@ async fn run<'a>(
     };
     match method {
         Method::CallTool => {
-            let name = text_of("name", &params.name)?;
-            let arguments = object_of("arguments", params.arguments)?;
-            let round = round(params)?;
-            if let (Some(params), Some(headers)) = (service.header_params(name), call.headers()) {
+            let tool = CallTool {
+                name: text_of("name", &params.name)?,
+                arguments: object_of("arguments", params.arguments)?,
+                round: round(params)?,
+            };
+            if let (Some(params), Some(headers)) =
+                (service.header_params(tool.name), call.headers())
+            {
                 params
-                    .check(arguments, |name| {
+                    .check(tool.arguments, |name| {
                         match HeaderName::from_bytes(name.as_bytes()) {
                             Ok(name) => header(Some(headers), &name),
                             Err(_) => Header::Absent,
@@ -335,7 +343,6 @@ async fn run<'a>(
                     })
                     .map_err(ErrorObject::header_mismatch)?;
             }
-            let tool = CallTool::new(name, arguments, round);
             answer.reply(guarded(call, || service.call_tool(call, tool)).await?)
         }
         Method::ListTools => {
@@ -348,9 +355,11 @@ async fn run<'a>(
             answer.rendered(&guarded(call, || service.list_prompts(call, list)).await?)
         }
         Method::GetPrompt => {
-            let name = text_of("name", &params.name)?;
-            let arguments = object_of("arguments", params.arguments)?;
-            let prompt = GetPrompt::new(name, arguments, round(params)?);
+            let prompt = GetPrompt {
+                name: text_of("name", &params.name)?,
+                arguments: object_of("arguments", params.arguments)?,
+                round: round(params)?,
+            };
             answer.reply(guarded(call, || service.get_prompt(call, prompt)).await?)
         }
         Method::ListResources => {
@@ -362,7 +371,10 @@ async fn run<'a>(
             answer.rendered(&guarded(call, || service.list_resource_templates(call, list)).await?)
         }
         Method::ReadResource => {
-            let resource = ReadResource::new(text_of("uri", &params.uri)?, round(params)?);
+            let resource = ReadResource {
+                uri: text_of("uri", &params.uri)?,
+                round: round(params)?,
+            };
             answer.reply(guarded(call, || service.read_resource(call, resource)).await?)
         }
         Method::Complete => {
@@ -447,14 +459,15 @@ fn object_of<'a>(
 }
 
 fn round<'a>(params: &'a Params<'_>) -> Result<Round<'a>, ErrorObject> {
-    let mut round = Round::default();
-    round.responses = object_of("inputResponses", params.input_responses)?;
-    round.state = optional_text_of("requestState", &params.request_state)?;
-    Ok(round)
+    Ok(Round {
+        responses: object_of("inputResponses", params.input_responses)?,
+        state: optional_text_of("requestState", &params.request_state)?,
+    })
 }
 
 fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> {
-    optional_text_of("cursor", &params.cursor).map(List::new)
+    let cursor = optional_text_of("cursor", &params.cursor)?;
+    Ok(List { cursor })
 }
 
 fn completion(text: &str) -> Result<Complete, ErrorObject> {

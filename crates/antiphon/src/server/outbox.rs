@@ -38,14 +38,6 @@ struct State {
 }
 
 impl Outbox {
-    /// For a transport that asks for the messages.
-    pub(crate) fn new() -> Self {
-        Self {
-            lines: None,
-            state: Mutex::default(),
-        }
-    }
-
     /// For a transport with one writer for all.
     pub(crate) fn on(lines: Arc<Lines>) -> Self {
         Self {
@@ -94,16 +86,6 @@ impl Outbox {
         }
     }
 
-    /// Takes what waits. When nothing does, the task is woken for the next message.
-    pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Vec<u8>> {
-        let mut state = self.lock();
-        if state.waiting.is_empty() {
-            state.waker = Some(context.waker().clone());
-        }
-        state.bytes = 0;
-        std::mem::take(&mut state.waiting)
-    }
-
     /// Waits until what was sent before is on its way.
     pub(crate) async fn room(&self) {
         match &self.lines {
@@ -128,11 +110,6 @@ impl Outbox {
             lines.push(answer);
         }
         state.shut = true;
-    }
-
-    /// Nothing gets out from now on.
-    pub(crate) fn shut(&self) {
-        self.lock().shut = true;
     }
 
     /// Shuts the outbox and tells the task that runs the request.
@@ -176,5 +153,32 @@ impl Outbox {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// For a transport that asks for the messages.
+#[cfg(feature = "http")]
+impl Outbox {
+    /// An outbox nobody has asked yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            lines: None,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes what waits. When nothing does, the task is woken for the next message.
+    pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Vec<u8>> {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            state.waker = Some(context.waker().clone());
+        }
+        state.bytes = 0;
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// Nothing gets out from now on.
+    pub(crate) fn shut(&self) {
+        self.lock().shut = true;
     }
 }

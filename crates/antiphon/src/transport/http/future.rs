@@ -134,7 +134,7 @@ fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
     let step = match &shared.gate {
         None => match check_head(shared, parts) {
             Ok(()) => Step::Reading(Reading::new(None)),
-            Err(response) => refused(response),
+            Err(head) => refused(response(&head)),
         },
         Some(gate) => {
             let (gate, token) = (gate.clone(), auth::token(&parts.headers));
@@ -144,9 +144,9 @@ fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
     (origin, step)
 }
 
-fn check_head(shared: &Shared, parts: &Parts) -> Result<(), Response<Body>> {
+fn check_head(shared: &Shared, parts: &Parts) -> Result<(), Refused> {
     let limit = shared.endpoint.inner().limits.message_bytes;
-    head::check(&parts.method, &parts.headers, limit).map_err(|refused| response(&refused))
+    head::check(&parts.method, &parts.headers, limit)
 }
 
 fn response(refused: &Refused) -> Response<Body> {
@@ -173,7 +173,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                         let parts = this.parts.as_ref().expect("taken only to run");
                         *this.step = match check_head(this.shared, parts) {
                             Ok(()) => Step::Reading(Reading::new(Some(principal))),
-                            Err(response) => Step::Refused(Some(response)),
+                            Err(refused) => Step::Refused(Some(response(&refused))),
                         };
                         continue;
                     }
