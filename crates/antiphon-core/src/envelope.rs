@@ -8,6 +8,9 @@
 
 use std::{borrow::Cow, fmt};
 
+use antiphon_types::meta::{
+    CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -206,7 +209,8 @@ impl<'a> Message<'a> {
 fn is_id(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     match bytes.first() {
-        Some(b'"') => true,
+        // An escape may spell half a character, which no string holds.
+        Some(b'"') => !raw.contains('\\') || serde_json::from_str::<String>(raw).is_ok(),
         Some(b'-' | b'0'..=b'9') => bytes[1..].iter().all(u8::is_ascii_digit),
         _ => false,
     }
@@ -525,7 +529,7 @@ impl<'de> Visitor<'de> for Into<'_, Meta<'de>> {
         meta.present = true;
         while let Some(Key(key)) = map.next_key()? {
             match &*key {
-                VERSION if meta.version.is_absent() => meta.version = map.next_value()?,
+                PROTOCOL_VERSION if meta.version.is_absent() => meta.version = map.next_value()?,
                 CLIENT_CAPABILITIES if meta.client_capabilities.is_none() => {
                     meta.client_capabilities = Some(map.next_value()?);
                 }
@@ -545,17 +549,11 @@ impl<'de> Visitor<'de> for Into<'_, Meta<'de>> {
     not_an_object!(self, self.0.wrong = true);
 }
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-const PROGRESS_TOKEN: &str = "progressToken";
-
 impl Meta<'_> {
     /// A reserved key that came twice: the second one landed among the others.
     fn repeated(&self) -> Option<&'static str> {
         [
-            VERSION,
+            PROTOCOL_VERSION,
             CLIENT_CAPABILITIES,
             CLIENT_INFO,
             LOG_LEVEL,
@@ -626,6 +624,8 @@ mod tests {
             ("true", false),
             ("{}", false),
             ("[1]", false),
+            (r#""\ud83d\udea2""#, true),
+            (r#""\ud800""#, false),
         ] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
             let message = Message::parse(&text).expect("JSON");
@@ -686,7 +686,7 @@ mod tests {
             (r#""_meta":{},"_meta":{}"#, "_meta"),
             (
                 r#""_meta":{"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}"#,
-                VERSION,
+                PROTOCOL_VERSION,
             ),
             (r#""requestState":"a","requestState":null"#, "requestState"),
         ] {

@@ -4,7 +4,10 @@
 //! AMB-02 says which one is reported. The rules for one method's parameters come later, so
 //! everything here is refused with an HTTP status of its own.
 
-use antiphon_types::{ErrorObject, Version};
+use antiphon_types::{
+    ErrorObject, Version,
+    meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION},
+};
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
@@ -53,7 +56,7 @@ pub fn admit(
         Slot::Text(version) => version,
         Slot::Absent => return Err(without_version(message, header, served)),
         Slot::Null | Slot::Other => {
-            return Err(invalid(format!("`{VERSION}` must be a string")));
+            return Err(invalid(format!("`{PROTOCOL_VERSION}` must be a string")));
         }
     };
     match header {
@@ -74,15 +77,14 @@ pub fn admit(
     Ok(*chosen)
 }
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-
 /// META-S-01, META-S-03: capabilities are required, who the client is may be left out.
 fn required(meta: &Meta<'_>) -> Result<(), String> {
     match meta.client_capabilities.map(RawValue::get) {
         Some(raw) if raw.starts_with('{') => Ok(()),
-        Some(_) => Err(format!("`{CAPABILITIES}` must be an object")),
-        None => Err(format!("`{CAPABILITIES}` is missing from `params._meta`")),
+        Some(_) => Err(format!("`{CLIENT_CAPABILITIES}` must be an object")),
+        None => Err(format!(
+            "`{CLIENT_CAPABILITIES}` is missing from `params._meta`"
+        )),
     }
 }
 

@@ -1,10 +1,7 @@
 //! Outgoing messages, written once, straight into the buffer that is sent.
 
-use antiphon_types::{ErrorObject, MetaObject};
+use antiphon_types::{ErrorObject, MetaObject, meta::SERVER_INFO};
 use serde::Serialize;
-
-/// The key under which a result's `_meta` names the server (META-S-07).
-pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 

@@ -1,4 +1,15 @@
-//! Antiphon: a Rust SDK for the [Model Context Protocol](https://modelcontextprotocol.io).
+//! Antiphon: a Rust SDK for the [Model Context Protocol](https://modelcontextprotocol.io) whose
+//! tools can ask.
+//!
+//! [`raw`] is the lowest tier of a server: a [`Service`](raw::Service) with a method per MCP
+//! method. An [`Endpoint`](raw::Endpoint) makes it ready for the transports: [`memory`],
+//! [`stdio`] and [`http`]. [`types`] are the wire shapes; [`auth`] says who is calling.
+//!
+//! | feature | default | what |
+//! |---|---|---|
+//! | `server` | yes | the raw tier and the in-memory transport |
+//! | `stdio` | yes | the stdio transport |
+//! | `http` | yes | Streamable HTTP |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]

@@ -17,7 +17,7 @@ use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, Reque
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, request::Parts};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     endpoint::{Endpoint, Inner, SERVED},
@@ -380,23 +380,31 @@ async fn run<'a>(
         Method::Complete => {
             let completion = completion(text)?;
             let mut result = guarded(call, || service.complete(call, completion)).await?;
+            // COMP-S-02
+            if result.completion.values.len() > 100 {
+                result.completion.values.truncate(100);
+                result.completion.has_more = Some(true);
+            }
             let meta = result.take_meta();
             answer.complete(&result, meta.as_ref())
         }
         Method::Listen => {
-            let meta = listen::run(endpoint, call, params).await?;
-            answer.complete(&serde_json::Map::new(), Some(&meta))
+            let closing = listen::run(endpoint, call, params).await?;
+            answer.whole(&closing)
         }
         Method::Other => {
             let params = envelope::raw_params(text);
             let mut result = guarded(call, || service.other(call, params)).await?;
             let meta = match result.remove("_meta") {
-                Some(serde_json::Value::Object(meta)) => Some(meta),
+                Some(Value::Object(meta)) => Some(meta),
                 _ => None,
             };
             let kind = match result.remove("resultType") {
-                Some(serde_json::Value::String(kind)) if kind.bytes().all(is_plain) => kind,
-                Some(_) => return Err(ErrorObject::internal("Internal error")),
+                Some(Value::String(kind)) if may_name_a_result(&kind) => kind,
+                Some(kind) => {
+                    tracing::error!(call.method, %kind, "not a result type for this method");
+                    return Err(ErrorObject::internal("Internal error"));
+                }
                 None => "complete".to_owned(),
             };
             answer.write(&kind, &result, meta.as_ref())
@@ -404,9 +412,11 @@ async fn run<'a>(
     }
 }
 
-/// Whether a byte stands for itself in a JSON string.
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-./".contains(&byte)
+/// Whether an extension's method may answer with this result type: never with questions
+/// (MRTR-S-03), and with nothing that would need escaping.
+fn may_name_a_result(kind: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    kind != "input_required" && kind.bytes().all(plain)
 }
 
 /// Runs one method of the service; a panic is an internal error.
@@ -513,14 +523,20 @@ impl Writer<'_, '_> {
         result: &impl Serialize,
         meta: Option<&MetaObject>,
     ) -> Result<(), ErrorObject> {
-        let identity = self.endpoint.identity.as_deref();
+        let identity = self.endpoint.identity.as_deref().map(RawValue::get);
         self.out.reserve(384);
         write::result(self.out, self.call.id, kind, result, meta, identity)
             .map_err(|error| self.unwritable(&error))
     }
 
+    /// A result that brings its own `_meta`.
+    fn whole(&mut self, result: &impl Serialize) -> Result<(), ErrorObject> {
+        write::result(self.out, self.call.id, "complete", result, None, None)
+            .map_err(|error| self.unwritable(&error))
+    }
+
     fn rendered<T>(&mut self, rendered: &Rendered<T>) -> Result<(), ErrorObject> {
-        let identity = self.endpoint.identity.as_deref();
+        let identity = self.endpoint.identity.as_deref().map(RawValue::get);
         self.out.reserve(rendered.json.len() + 256);
         let meta = rendered.meta.as_ref();
         write::rendered(self.out, self.call.id, &rendered.json, meta, identity)

@@ -9,6 +9,7 @@ use std::{
 };
 
 use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::raw::{Changes, Rendered, Service};
 
@@ -22,7 +23,7 @@ pub(crate) struct Inner {
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) discover: Rendered<DiscoverResult>,
     /// The server's identity as JSON, unless it stays anonymous.
-    pub(crate) identity: Option<String>,
+    pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
     pub(crate) limits: Limits,
     calls: AtomicUsize,
@@ -115,7 +116,7 @@ impl Endpoint {
         discover.instructions = about.instructions;
         let identity = about
             .identify
-            .then(|| serde_json::to_string(&about.info).expect("an implementation is plain JSON"));
+            .then(|| to_raw_value(&about.info).expect("an implementation is plain JSON"));
         Self(Arc::new(Inner {
             service: Box::new(service),
             capabilities: about.capabilities,
@@ -146,7 +147,7 @@ impl Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("identity", &self.0.identity)
+            .field("identity", &self.0.identity.as_deref().map(RawValue::get))
             .field("calls", &self.calls())
             .field("limits", &self.0.limits)
             .finish_non_exhaustive()

@@ -4,23 +4,54 @@ use std::{future::poll_fn, task::Poll};
 
 use antiphon_core::envelope::Params;
 use antiphon_types::{
-    CancelledNotificationParams, ErrorObject, MetaObject, ResourceUpdatedNotificationParams,
-    ServerCapabilities, SubscriptionFilter,
+    CancelledNotificationParams, ErrorObject, ServerCapabilities, SubscriptionFilter,
 };
-use serde_json::{Value, json, value::RawValue};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{dispatch::guarded, endpoint::Inner};
 use crate::raw::{Call, Change, Listener};
 
-/// The key that ties a notification to its subscription (SUB-S-06).
-const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// What ties a message to its subscription: the listen request's own id, as it was spelt
+/// (SUB-S-06).
+#[derive(Serialize)]
+pub(crate) struct Tag<'a> {
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    id: &'a RawValue,
+    #[serde(
+        rename = "io.modelcontextprotocol/serverInfo",
+        skip_serializing_if = "Option::is_none"
+    )]
+    identity: Option<&'a RawValue>,
+}
 
-/// Serves one subscription until it is ended; the closing result's `_meta` (SUB-S-08).
+/// Parameters of a notification, and the members of the closing result (SUB-S-08).
+#[derive(Serialize)]
+pub(crate) struct Tagged<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notifications: Option<&'a SubscriptionFilter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+    #[serde(rename = "_meta")]
+    tag: Tag<'a>,
+}
+
+impl<'a> Tagged<'a> {
+    fn new(id: &'a RawValue) -> Self {
+        Self {
+            notifications: None,
+            uri: None,
+            tag: Tag { id, identity: None },
+        }
+    }
+}
+
+/// Serves one subscription until it is ended; the closing result.
 pub(crate) async fn run<'a>(
     endpoint: &'a Inner,
     call: &'a Call<'a>,
     params: &Params<'_>,
-) -> Result<MetaObject, ErrorObject> {
+) -> Result<Tagged<'a>, ErrorObject> {
     let asked = filter(params.notifications)?;
     let limits = &endpoint.limits;
     let uris = asked.resource_subscriptions.as_ref().map_or(0, Vec::len);
@@ -43,35 +74,39 @@ pub(crate) async fn run<'a>(
     let offered = honoured(asked, &endpoint.capabilities);
     let filter = guarded(call, || endpoint.service.listen(call, offered)).await?;
     let listener = endpoint.changes.listen(&filter);
-    let id: Value = serde_json::from_str(call.id)
-        .map_err(|_| ErrorObject::invalid_request("`id` cannot be read"))?;
-    let meta = MetaObject::from_iter([(SUBSCRIPTION_ID.to_owned(), id)]);
-    let tagged = json!({ "_meta": meta });
+    let id: &RawValue = serde_json::from_str(call.id)
+        .map_err(|_| ErrorObject::invalid_request("Invalid request: `id` cannot be read"))?;
+    let tagged = || Tagged::new(id);
     // SUB-S-02, SUB-S-05
-    call.outbox.deliver(
-        "notifications/subscriptions/acknowledged",
-        &json!({ "notifications": filter, "_meta": meta }),
-    );
+    let acknowledged = Tagged {
+        notifications: Some(&filter),
+        ..tagged()
+    };
+    call.outbox
+        .deliver("notifications/subscriptions/acknowledged", &acknowledged);
     loop {
         call.outbox.room().await;
-        let (method, params) = match next(&listener, call).await {
-            Change::Tools => ("notifications/tools/list_changed", tagged.clone()),
-            Change::Prompts => ("notifications/prompts/list_changed", tagged.clone()),
-            Change::Resources => ("notifications/resources/list_changed", tagged.clone()),
-            Change::Resource(uri) => {
-                let mut params = ResourceUpdatedNotificationParams::new(uri);
-                params.meta = Some(meta.clone());
-                ("notifications/resources/updated", json!(params))
-            }
+        let change = next(&listener, call).await;
+        let method = match &change {
+            Change::Tools => "notifications/tools/list_changed",
+            Change::Prompts => "notifications/prompts/list_changed",
+            Change::Resources => "notifications/resources/list_changed",
+            Change::Resource(_) => "notifications/resources/updated",
             Change::End => {
                 // AMB-01: on HTTP the result alone ends it.
                 if call.outbox.is_on_lines() {
                     let cancelled = CancelledNotificationParams::new(call.id());
                     call.outbox.deliver("notifications/cancelled", &cancelled);
                 }
-                return Ok(meta);
+                let mut closing = tagged();
+                closing.tag.identity = endpoint.identity.as_deref();
+                return Ok(closing);
             }
         };
+        let mut params = tagged();
+        if let Change::Resource(uri) = &change {
+            params.uri = Some(uri);
+        }
         call.outbox.deliver(method, &params);
     }
 }

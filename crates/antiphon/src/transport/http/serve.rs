@@ -5,6 +5,7 @@ use std::{
     future::{Future, IntoFuture, pending},
     io,
     pin::{Pin, pin},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,8 +14,11 @@ use antiphon_types::ErrorObject;
 use http::{Request, Response, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
 
 use super::{body::Body, service::HttpService};
 
@@ -76,12 +80,10 @@ impl Serve {
 
     async fn run(self) -> io::Result<()> {
         let stopping = CancellationToken::new();
-        let dropping = CancellationToken::new();
-        // Connections end when this future does, however it ends.
-        let _guard = dropping.clone().drop_guard();
-        let connections = TaskTracker::new();
+        // Dropping the set ends its connections, so they end with this future, however it ends.
+        let mut connections = JoinSet::new();
         let mut shutdown = self.shutdown;
-        let path: std::sync::Arc<Option<String>> = self.path.into();
+        let path: Arc<Option<String>> = self.path.into();
         loop {
             let stream = tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -93,30 +95,19 @@ impl Serve {
                         continue;
                     }
                 },
+                Some(_) = connections.join_next() => continue,
                 () = &mut shutdown => break,
             };
-            let connection =
-                connection(stream, self.service.clone(), path.clone(), stopping.clone());
-            let dropped = dropping.clone();
-            connections.spawn(async move {
-                tokio::select! {
-                    () = connection => {}
-                    () = dropped.cancelled() => {}
-                }
-            });
+            let (service, path) = (self.service.clone(), path.clone());
+            connections.spawn(connection(stream, service, path, stopping.clone()));
         }
         drop(self.listener);
         stopping.cancel();
         self.service.endpoint().end_subscriptions();
-        connections.close();
-        if tokio::time::timeout(self.drain, connections.wait())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                open = connections.len(),
-                "calls were still running and are dropped"
-            );
+        let finished = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.drain, finished).await.is_err() {
+            let open = connections.len();
+            tracing::warn!(open, "calls were still running and are dropped");
         }
         Ok(())
     }
@@ -148,7 +139,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 async fn connection(
     stream: TcpStream,
     service: HttpService,
-    path: std::sync::Arc<Option<String>>,
+    path: Arc<Option<String>>,
     stopping: CancellationToken,
 ) {
     _ = stream.set_nodelay(true);
