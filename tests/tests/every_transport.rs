@@ -21,13 +21,6 @@ behaviours! {
         }
     }
 
-    /// BASE-S-01: integers beyond 64 bits come back digit for digit.
-    async fn a_huge_id_is_echoed_exactly(connection) {
-        let id: Value = serde_json::from_str("18446744073709551615").expect("JSON");
-        let exchange = connection.ask(&call(id.clone(), "echo", json!({}))).await;
-        assert_eq!(exchange.response["id"], id);
-    }
-
     /// BASE-C-03: an id may be used again once its request is answered.
     async fn an_id_may_be_used_again(connection) {
         for _ in 0..3 {

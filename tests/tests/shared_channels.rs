@@ -236,3 +236,45 @@ async fn line_breaks_inside_values_do_not_break_lines() {
     let echoed: Value = serde_json::from_str(echoed).expect("JSON");
     assert_eq!(echoed["text"], text);
 }
+
+/// BASE-S-01, SUB-S-06: an id comes back digit for digit, however large, also as the id of a
+/// subscription; and one that is half a character is none.
+#[tokio::test]
+async fn ids_are_echoed_exactly() {
+    let mut process = Process::start(BINARY);
+    let huge = "123456789012345678901234567890";
+    let template = call("ID", "echo", json!({})).to_string();
+    process
+        .write(format!("{}\n", template.replace("\"ID\"", huge)).as_bytes())
+        .await;
+    let line = process
+        .output
+        .next_line()
+        .await
+        .expect("readable")
+        .expect("a line");
+    assert!(
+        line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{huge},"#)),
+        "{line}"
+    );
+    let listen = request("ID", "subscriptions/listen", json!({"notifications": {}})).to_string();
+    process
+        .write(format!("{}\n", listen.replace("\"ID\"", huge)).as_bytes())
+        .await;
+    let line = process
+        .output
+        .next_line()
+        .await
+        .expect("readable")
+        .expect("a line");
+    assert!(
+        line.contains(&format!(r#"subscriptionId":{huge}}}"#)),
+        "{line}"
+    );
+    process
+        .write(format!("{}\n", template.replace("\"ID\"", r#""\ud800""#)).as_bytes())
+        .await;
+    let answer = process.read().await.expect("an answer");
+    assert_eq!(answer["error"]["code"], -32600);
+    assert!(answer.get("id").is_none());
+}

@@ -286,4 +286,59 @@ mod tests {
         ];
         assert_eq!(all, expected);
     }
+
+    struct Nothing;
+
+    impl crate::raw::Service for Nothing {
+        fn about(&self) -> crate::raw::About {
+            crate::raw::About::new(antiphon_types::Implementation::new("nothing", "1"))
+        }
+    }
+
+    /// A writer that counts how often it is written to.
+    struct Counting {
+        writes: usize,
+        bytes: Vec<u8>,
+    }
+
+    impl AsyncWrite for &mut Counting {
+        fn poll_write(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            bytes: &[u8],
+        ) -> std::task::Poll<io::Result<usize>> {
+            self.writes += 1;
+            self.bytes.extend_from_slice(bytes);
+            std::task::Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_that_are_ready_together_leave_together() {
+        let request = r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
+        let input = format!("{request}\n").repeat(100);
+        let mut output = Counting {
+            writes: 0,
+            bytes: Vec::new(),
+        };
+        serve_on(Endpoint::new(Nothing), input.as_bytes(), &mut output)
+            .await
+            .expect("served");
+        let answers = output.bytes.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!((answers, output.writes), (100, 1));
+    }
 }
