@@ -182,8 +182,9 @@ impl std::error::Error for UnknownLoggingLevel {}
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelledNotificationParams {
-    /// To which request.
-    pub request_id: RequestId,
+    /// To which request. Only 2025-11-25 may leave it out, for tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<RequestId>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -196,7 +197,7 @@ impl CancelledNotificationParams {
     /// Cancels this request.
     pub fn new(request_id: impl Into<RequestId>) -> Self {
         Self {
-            request_id: request_id.into(),
+            request_id: Some(request_id.into()),
             reason: None,
             meta: None,
         }
