@@ -206,7 +206,10 @@ impl<'a> Message<'a> {
 fn is_id(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     match bytes.first() {
-        Some(b'"') => true,
+        // Raw JSON may hold half a surrogate pair, which is no text: not ours to echo.
+        Some(b'"') => {
+            memchr::memchr(b'\\', bytes).is_none() || serde_json::from_str::<String>(raw).is_ok()
+        }
         Some(b'-' | b'0'..=b'9') => bytes[1..].iter().all(u8::is_ascii_digit),
         _ => false,
     }
@@ -620,6 +623,8 @@ mod tests {
             ("123456789012345678901234567890", true),
             (r#""""#, true),
             (r#""a\n""#, true),
+            (r#""\ud83d\udea2""#, true),
+            (r#""\ud83d""#, false),
             ("1.0", false),
             ("1e3", false),
             ("null", false),
