@@ -22,6 +22,7 @@ pub(crate) async fn run<'a>(
     params: &Params<'_>,
 ) -> Result<MetaObject, ErrorObject> {
     let asked = filter(params.notifications)?;
+    let id = subscription_id(call.id)?;
     let limits = &endpoint.limits;
     let uris = asked.resource_subscriptions.as_ref().map_or(0, Vec::len);
     if uris > limits.listen_uris {
@@ -43,8 +44,6 @@ pub(crate) async fn run<'a>(
     let offered = honoured(asked, &endpoint.capabilities);
     let filter = guarded(call, || endpoint.service.listen(call, offered)).await?;
     let listener = endpoint.changes.listen(&filter);
-    let id: Value = serde_json::from_str(call.id)
-        .map_err(|_| ErrorObject::invalid_request("`id` cannot be read"))?;
     let meta = MetaObject::from_iter([(SUBSCRIPTION_ID.to_owned(), id)]);
     let tagged = json!({ "_meta": meta });
     // SUB-S-02, SUB-S-05
@@ -83,6 +82,17 @@ async fn next(listener: &Listener, call: &Call<'_>) -> Change {
         false => listener.poll_next(context),
     })
     .await
+}
+
+/// The request's id as a value, which holds 64 bits of an integer: one that would be rounded
+/// would name another subscription (SUB-S-06).
+fn subscription_id(id: &str) -> Result<Value, ErrorObject> {
+    serde_json::from_str(id)
+        .ok()
+        .filter(|id: &Value| !id.is_f64())
+        .ok_or_else(|| {
+            ErrorObject::invalid_request("Invalid request: a subscription's `id` fits 64 bits")
+        })
 }
 
 fn filter(raw: Option<&RawValue>) -> Result<SubscriptionFilter, ErrorObject> {
