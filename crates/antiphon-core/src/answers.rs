@@ -4,7 +4,7 @@
 //! expects. It says nothing about whether a question was ever asked; on the raw tier that is the
 //! service's own business.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt};
 
 use antiphon_types::{CreateMessageResult, ElicitResult, ErrorObject, ListRootsResult};
 use serde::{
@@ -109,19 +109,25 @@ impl<'de> Deserialize<'de> for Answers<'de> {
                 f.write_str("an object of answers")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut answers = Answers::default();
-                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-                    if answers.raw(&key).is_some() {
-                        return Err(A::Error::custom(format!("the key `{key}` stands twice")));
-                    }
-                    let raw = map.next_value()?;
-                    answers.0.push((key, raw));
+                let mut answers = Vec::new();
+                while let Some(entry) = map.next_entry::<Cow<'de, str>, _>()? {
+                    answers.push(entry);
                 }
-                Ok(answers)
+                if let Some(key) = repeated(&answers) {
+                    return Err(A::Error::custom(format!("the key `{key}` stands twice")));
+                }
+                Ok(Answers(answers))
             }
         }
         deserializer.deserialize_map(Entries)
     }
+}
+
+/// The first key that stands twice; found in one pass, for there may be many.
+fn repeated<'k, T>(entries: &'k [(Cow<'_, str>, T)]) -> Option<&'k str> {
+    let mut seen = HashSet::with_capacity(entries.len());
+    let mut keys = entries.iter().map(|(key, _)| &**key);
+    keys.find(|key| !seen.insert(*key))
 }
 
 #[cfg(test)]

@@ -153,12 +153,11 @@ impl Reader {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
+            if end > self.limit {
+                return Some(Line::TooLong);
+            }
             if let Some(line) = trim(&line[..end]) {
-                return Some(if end > self.limit {
-                    Line::TooLong
-                } else {
-                    Line::Message(Bytes::copy_from_slice(line))
-                });
+                return Some(Line::Message(Bytes::copy_from_slice(line)));
             }
         }
     }
@@ -285,6 +284,16 @@ mod tests {
             Some(b"c".to_vec()),
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_line_too_long_is_refused_however_it_is_cut() {
+        for text in [b"            \nb\n", b"xxxxxxxxxxxx\nb\n"] {
+            for at in 0..text.len() {
+                let all = lines(10, &[&text[..at], &text[at..]]);
+                assert_eq!(all, [None, Some(b"b".to_vec())], "cut at {at}");
+            }
+        }
     }
 
     struct Nothing;
