@@ -10,6 +10,8 @@ mod rounds;
 mod state;
 mod tools;
 
+use std::sync::Arc;
+
 use antiphon::raw::{
     About, Answering, Call, CallTool, Changes, Complete, Endpoint, GetPrompt, HeaderParams, List,
     Pages, ReadResource, Rendered, Reply, Service,
@@ -25,7 +27,7 @@ struct Fixtures {
     prompts: Pages<ListPromptsResult>,
     resources: Pages<ListResourcesResult>,
     templates: Pages<ListResourceTemplatesResult>,
-    region: HeaderParams,
+    region: Arc<HeaderParams>,
     seal: state::Seal,
     changes: Changes,
 }
@@ -70,8 +72,8 @@ impl Service for Fixtures {
         })
     }
 
-    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
-        (tool == fixtures::HEADER_TOOL).then_some(&self.region)
+    fn header_params(&self, _: &Call<'_>, tool: &str) -> Option<Arc<HeaderParams>> {
+        (tool == fixtures::HEADER_TOOL).then(|| self.region.clone())
     }
 
     fn list_prompts<'a>(
@@ -133,7 +135,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_writer(std::io::stderr)
         .init();
     let tools = tools::all()?;
-    let region = HeaderParams::of(&fixtures::header_schema())?;
+    let region = Arc::new(HeaderParams::of(&fixtures::header_schema())?);
     let endpoint = Endpoint::new(Fixtures {
         tools: Pages::one(ListToolsResult::new(tools)),
         prompts: Pages::one(ListPromptsResult::new(prompts::all())),

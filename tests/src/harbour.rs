@@ -10,11 +10,11 @@ use std::{
 
 use antiphon::raw::{
     About, Answering, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
-    InputRequired, Limits, List, Pages, ReadResource, Rendered, Reply, Service,
+    Limits, List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
     BooleanSchema, CallToolResult, CompleteResult, ContentBlock, CreateMessageRequestParams,
-    ElicitRequestParams, FormSchema, GetPromptResult, Implementation, InputRequest,
+    ElicitRequestParams, FormSchema, GetPromptResult, Implementation, InputRequest, InputRequired,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
     PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
     ServerCapabilities, Tool,
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 pub struct Harbour {
     tools: Pages<ListToolsResult>,
     resources: Pages<ListResourcesResult>,
-    port: HeaderParams,
+    port: Arc<HeaderParams>,
     changes: Changes,
     /// Calls of the tool `slow` that were dropped before they ended.
     pub dropped: Arc<AtomicUsize>,
@@ -42,13 +42,17 @@ impl Drop for Unfinished {
     }
 }
 
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 20] = [
     "echo",
     "slow",
     "fail",
+    "fail_late",
     "panic",
     "panic_at_once",
     "progress",
+    "progress_backwards",
+    "notify_at_once",
+    "chatty",
     "late_progress",
     "log",
     "ask",
@@ -67,7 +71,7 @@ impl Default for Harbour {
             "port": { "type": "string", "x-mcp-header": "Port" },
             "berth": { "type": "integer", "x-mcp-header": "Berth" } } });
         let header_schema = header_schema.as_object().expect("an object").clone();
-        let port = HeaderParams::of(&header_schema).expect("valid annotations");
+        let port = Arc::new(HeaderParams::of(&header_schema).expect("valid annotations"));
         let mut tools: Vec<Tool> = TOOLS.iter().map(|name| Tool::empty(*name)).collect();
         tools.push(Tool::new("berth.reserve", header_schema));
         let resources = (0..5).map(|i| Resource::new(format!("tide://{i}"), format!("Tide {i}")));
@@ -113,8 +117,9 @@ impl Service for Harbour {
         Box::pin(async move { self.tools.page(list.cursor) })
     }
 
-    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
-        (tool == "berth.reserve").then_some(&self.port)
+    fn header_params(&self, _: &Call<'_>, tool: &str) -> Option<Arc<HeaderParams>> {
+        assert!(tool != "panic_in_headers", "asked for its headers");
+        (tool == "berth.reserve").then(|| self.port.clone())
     }
 
     fn call_tool<'a>(
@@ -235,6 +240,34 @@ impl Harbour {
                 }
                 "progressed".to_owned()
             }
+            // Ends in the very poll in which it notifies.
+            "notify_at_once" => {
+                call.progress().report(1);
+                call.logger().info("at once");
+                call.progress().report(2);
+                "notified".to_owned()
+            }
+            "progress_backwards" => {
+                call.progress().report(50);
+                call.progress().report(10);
+                call.progress().report(60);
+                "progressed".to_owned()
+            }
+            "fail_late" => {
+                call.progress().report(1);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                return Ok(ask("confirm").into());
+            }
+            "chatty" => {
+                let count = arguments["count"].as_u64().unwrap_or(0);
+                for done in 1..=count {
+                    call.progress().report(done);
+                    if done % 100 == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                format!("said {count}")
+            }
             "late_progress" => {
                 let progress = call.progress();
                 tokio::spawn(async move {
@@ -278,6 +311,7 @@ impl Harbour {
                     Some("prompts") => self.changes.prompts(),
                     Some("resources") => self.changes.resources(),
                     Some("end") => self.changes.end(),
+                    Some("burst") => (0..1000).for_each(|_| self.changes.tools()),
                     uri => self.changes.resource(uri.unwrap_or_default()),
                 }
                 format!("{} listening", self.changes.listeners())

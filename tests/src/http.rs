@@ -8,13 +8,14 @@ use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Request, Response, body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::{net::TcpStream, sync::oneshot, task::JoinHandle};
+use tokio::{net::TcpStream, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 /// A server on a port of its own, stopped when it is dropped.
 pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
+    stop: CancellationToken,
     task: JoinHandle<std::io::Result<()>>,
 }
 
@@ -25,26 +26,25 @@ impl Server {
             .await
             .expect("a port");
         let address = listener.local_addr().expect("an address");
-        let (stop, stopped) = oneshot::channel();
-        let signal = async {
-            if stopped.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
-        let serving = serve(listener, service).with_graceful_shutdown(signal);
+        let stop = CancellationToken::new();
+        let serving =
+            serve(listener, service).with_graceful_shutdown(stop.clone().cancelled_owned());
         let task = tokio::spawn(async move { serving.await });
         Self {
             address,
-            stop: Some(stop),
+            stop,
             task,
         }
     }
 
+    /// Tells it to stop.
+    pub fn shut_down(&self) {
+        self.stop.cancel();
+    }
+
     /// Tells it to stop and waits until it has.
     pub async fn stop(mut self) {
-        if let Some(stop) = self.stop.take() {
-            _ = stop.send(());
-        }
+        self.shut_down();
         (&mut self.task).await.expect("no panic").expect("no error");
     }
 

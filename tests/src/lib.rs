@@ -8,9 +8,23 @@
 mod guides;
 pub mod harbour;
 pub mod http;
+pub mod odd;
 pub mod wire;
 
 use serde_json::{Value, json};
+
+/// Waits for something that is bound to happen; fails the test if it does not.
+pub async fn until(happened: impl Fn() -> bool) {
+    let waiting = async {
+        while !happened() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    let patience = std::time::Duration::from_secs(20);
+    tokio::time::timeout(patience, waiting)
+        .await
+        .expect("it never happened");
+}
 
 /// The metadata of a modern request that declares `capabilities`.
 pub fn meta(capabilities: &Value) -> Value {

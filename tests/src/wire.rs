@@ -165,8 +165,13 @@ impl Connection {
 
     /// Sends without waiting; not on HTTP.
     pub async fn send(&mut self, message: &Value) {
+        self.send_text(&message.to_string()).await;
+    }
+
+    /// Sends a message as it is spelt; not on HTTP.
+    pub async fn send_text(&mut self, message: &str) {
         match self {
-            Self::Memory(peer) => assert!(peer.send(message.to_string()).await, "open"),
+            Self::Memory(peer) => assert!(peer.send(message.to_owned()).await, "open"),
             Self::Stdio(process) => process.write(format!("{message}\n").as_bytes()).await,
             Self::Http(_) => panic!("HTTP has no stream to send on"),
         }

@@ -314,6 +314,37 @@ behaviours! {
         assert!(silent.notifications.is_empty());
     }
 
+    /// What a handler sends in the very poll in which it ends still comes before its answer.
+    async fn nothing_that_was_sent_is_lost(connection) {
+        let message = with_meta(call(1, "notify_at_once", json!({})), "progressToken", "p");
+        let message = with_meta(message, "io.modelcontextprotocol/logLevel", "info");
+        let exchange = connection.ask(&message).await;
+        assert_eq!(exchange.text(), "notified");
+        let methods: Vec<_> = exchange.notifications.iter().map(|n| n["method"].clone()).collect();
+        assert_eq!(methods, ["notifications/progress", "notifications/message", "notifications/progress"]);
+        let quiet = connection.ask(&call(2, "notify_at_once", json!({}))).await;
+        assert!(quiet.notifications.is_empty());
+    }
+
+    /// PROG-S-02: progress is one's request's, not one's handle's.
+    async fn progress_never_goes_backwards(connection) {
+        let message = with_meta(call(1, "progress_backwards", json!({})), "progressToken", "p");
+        let exchange = connection.ask(&message).await;
+        let seen: Vec<_> = exchange.notifications.iter()
+            .map(|n| n["params"]["progress"].as_i64().expect("a number")).collect();
+        assert_eq!(seen, [50, 60]);
+    }
+
+    /// BASE-S-09: an error repeats little of what was sent.
+    async fn errors_do_not_repeat_long_input(connection) {
+        let method = "x/".repeat(5_000);
+        let exchange = connection.ask(&json!({
+            "jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": antiphon_tests::meta(&json!({}))}
+        })).await;
+        assert!(exchange.response.to_string().len() < 1000);
+        assert_ne!(exchange.code(), 0);
+    }
+
     /// PROG-S-06: nothing for a request after its answer.
     async fn progress_stops_with_the_answer(connection) {
         let message = with_meta(call(1, "late_progress", json!({})), "progressToken", 1);
@@ -377,7 +408,7 @@ behaviours! {
         assert_eq!(exchange.result()["completion"]["values"], json!(["Ö\u{2028}"]));
     }
 
-    /// Arguments reach the handler as they came: numbers are not rounded.
+    /// A large message is no special case.
     async fn a_large_argument_is_carried_whole(connection) {
         let text = "x".repeat(1024 * 1024);
         let exchange = connection.ask(&call(1, "echo", json!({ "text": text }))).await;

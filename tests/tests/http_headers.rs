@@ -44,6 +44,12 @@ async fn standard_headers_must_repeat_the_body() {
         (&list, vec![(method, Some("prompts/list"))], mismatch),
         (&list, vec![(method, Some("TOOLS/LIST"))], mismatch),
         (&list, vec![(method, Some("tools/list "))], (200, 0)),
+        // HDR-S-13: only names and parameters may be encoded.
+        (
+            &list,
+            vec![(method, Some("=?base64?dG9vbHMvbGlzdA==?="))],
+            mismatch,
+        ),
         (&list, vec![(name, Some("anything"))], (200, 0)),
         (&echo, vec![], (200, 0)),
         (&echo, vec![(name, None)], mismatch),
@@ -135,6 +141,34 @@ async fn annotated_arguments_must_be_mirrored() {
     }
 }
 
+/// What stands beside an annotated argument cannot hide it from the comparison.
+#[tokio::test]
+async fn a_mirrored_argument_cannot_be_hidden() {
+    let server = server().await;
+    let honest = call(1, "berth.reserve", json!({"port": "oslo", "x": "BESIDE"})).to_string();
+    for beside in ["1e400", r#""\ud800""#] {
+        let body = honest.replace(r#""BESIDE""#, beside);
+        let mut request = post(&call(1, "berth.reserve", json!({})));
+        *request.body_mut() = http_body_util::Full::new(body.into());
+        let answer = server.send(request).await;
+        assert_eq!((answer.status, answer.code()), (400, -32020), "{beside}");
+    }
+}
+
+/// A service that panics while it is asked for headers costs one request.
+#[tokio::test]
+async fn a_panic_over_headers_is_an_internal_error() {
+    let server = server().await;
+    assert_eq!(
+        verdict(&server, &call(1, "panic_in_headers", json!({})), &[]).await,
+        (200, -32603)
+    );
+    assert_eq!(
+        verdict(&server, &call(1, "echo", json!({})), &[]).await,
+        (200, 0)
+    );
+}
+
 /// ERA-S-05, AMB-05: an older client learns what is served.
 #[tokio::test]
 async fn an_older_client_learns_what_is_served() {
@@ -199,5 +233,7 @@ async fn notifications_are_accepted_and_not_answered() {
 async fn responses_are_refused() {
     let server = server().await;
     let response = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
-    assert_eq!(verdict(&server, &response, &[]).await, (400, -32600));
+    let answer = server.post(&response).await;
+    assert_eq!((answer.status, answer.code()), (400, -32600));
+    assert!(answer.last().get("id").is_none());
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use antiphon::raw::Limits;
-use antiphon_tests::{call, harbour, http::Server, http::post, request};
+use antiphon_tests::{call, harbour, http::Server, http::post, request, until};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, header::HeaderValue};
@@ -150,6 +150,20 @@ async fn what_is_not_json_is_a_parse_error() {
     }
 }
 
+/// BASE-S-06: JSON that nothing can hold is answered under its id.
+#[tokio::test]
+async fn json_that_cannot_be_held_is_invalid_params() {
+    let server = server().await;
+    let list = request(7, "tools/list", json!({"cursor": "CURSOR"})).to_string();
+    for cursor in ["1e999", r#""\ud800""#] {
+        let mut request = post(&request(7, "tools/list", json!({})));
+        *request.body_mut() = Full::new(Bytes::from(list.replace(r#""CURSOR""#, cursor)));
+        let answer = server.send(request).await;
+        assert_eq!((answer.status, answer.code()), (400, -32602), "{cursor}");
+        assert_eq!(answer.last()["id"], 7);
+    }
+}
+
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused() {
     let endpoint = harbour::endpoint_with(Limits::new().message_bytes(2000));
@@ -230,9 +244,7 @@ async fn concurrency_is_bounded() {
         let (server, slow) = (server.clone(), slow.clone());
         async move { server.post(&slow).await }
     });
-    while endpoint.calls() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(|| endpoint.calls() == 2).await;
     let refused = server.post(&call(3, "echo", json!({}))).await;
     assert_eq!(
         (
@@ -245,8 +257,6 @@ async fn concurrency_is_bounded() {
     assert_eq!(refused.last()["id"], 3);
     waiting.abort();
     drop(open);
-    while endpoint.calls() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(|| endpoint.calls() == 0).await;
     assert_eq!(server.post(&call(4, "echo", json!({}))).await.status, 200);
 }

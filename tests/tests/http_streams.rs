@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use antiphon_tests::{call, harbour, http::Server, http::post, request, request_as, with_meta};
+use antiphon_tests::{
+    call, harbour, http::Server, http::post, request, request_as, until, with_meta,
+};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
@@ -36,6 +38,30 @@ async fn errors_keep_their_status_until_the_stream_begins() {
     let answer = server.post(&message).await;
     assert_eq!((answer.status, answer.code()), (400, -32021));
     assert_eq!(answer.header("content-type"), "application/json");
+    let message = request_as(&json!({}), 1, "tools/call", json!({"name": "fail_late"}));
+    let message = with_meta(message, "progressToken", 1);
+    let answer = server.post(&message).await;
+    assert_eq!((answer.status, answer.code()), (200, -32021));
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    assert_eq!(answer.messages[0]["method"], "notifications/progress");
+}
+
+/// A client that does not read its stream delays only itself: the call comes to its end, and
+/// progress beyond what may wait is left out.
+#[tokio::test]
+async fn a_stream_nobody_reads_holds_up_nothing() {
+    let endpoint = harbour::endpoint();
+    let server = Server::start(antiphon::http::service(endpoint.clone())).await;
+    let message = with_meta(
+        call(1, "chatty", json!({"count": 300_000})),
+        "progressToken",
+        1,
+    );
+    let response = server.open(post(&message)).await;
+    until(|| endpoint.calls() == 0).await;
+    let answer = antiphon_tests::http::Answer::of(response).await;
+    assert_eq!(answer.last()["result"]["content"][0]["text"], "said 300000");
+    assert!(answer.messages.len() < 100_000, "{}", answer.messages.len());
 }
 
 /// HTTP-S-17, HTTP-C-08: a silent stream says now and then that it is alive.
@@ -70,9 +96,7 @@ async fn a_client_that_leaves_has_cancelled() {
         json!({"notifications": {"toolsListChanged": true}}),
     );
     drop(server.open(post(&listen)).await);
-    while endpoint.calls() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(|| endpoint.calls() == 0).await;
     let answer = server.post(&call(2, "slow", json!({"ms": 0}))).await;
     assert_eq!(
         answer.last()["result"]["content"][0]["text"],
@@ -84,34 +108,32 @@ async fn a_client_that_leaves_has_cancelled() {
     assert_eq!(answer.last()["result"]["content"][0]["text"], "0 listening");
 }
 
-/// SUB-S-07, SUB-S-08, AMB-01: stopping ends subscriptions with their result, and lets calls end.
+/// SUB-S-07, SUB-S-08, AMB-01: stopping ends subscriptions with their result, lets calls end,
+/// and does not reach what another server of the same endpoint has open.
 #[tokio::test]
 async fn stopping_in_good_order_answers_everyone() {
-    let server = server().await;
-    let listen = request(
-        "L",
-        "subscriptions/listen",
-        json!({"notifications": {"toolsListChanged": true}}),
-    );
+    let endpoint = harbour::endpoint();
+    let server = Server::start(antiphon::http::service(endpoint.clone())).await;
+    let other = Server::start(antiphon::http::service(endpoint.clone())).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = request("L", "subscriptions/listen", filter);
     let listening = server.open(post(&listen)).await;
-    let address = server.address;
-    let slow = tokio::spawn(async move {
-        let stream = tokio::net::TcpStream::connect(address)
-            .await
-            .expect("connected");
-        let io = hyper_util::rt::TokioIo::new(stream);
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
-            .await
-            .expect("shaken");
-        tokio::spawn(connection);
-        let mut request = post(&call(1, "slow", json!({"ms": 300})));
-        let host = address.to_string().parse().expect("a header");
-        request.headers_mut().insert("host", host);
-        let response = sender.send_request(request).await.expect("answered");
-        antiphon_tests::http::Answer::of(response).await
+    let mut elsewhere = other.open(post(&listen)).await.into_body();
+    elsewhere
+        .frame()
+        .await
+        .expect("open")
+        .expect("an acknowledgment");
+    let slow = post(&call(1, "slow", json!({"ms": 1000})));
+    let (slow, ()) = tokio::join!(server.open(slow), async {
+        until(|| endpoint.calls() == 3).await;
+        server.shut_down();
     });
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    server.stop().await;
+    let slow = antiphon_tests::http::Answer::of(slow).await;
+    assert_eq!(
+        slow.last()["result"]["content"][0]["text"],
+        "slept 1000, 0 dropped"
+    );
     let answer = antiphon_tests::http::Answer::of(listening).await;
     let methods: Vec<&Value> = answer
         .messages
@@ -131,9 +153,14 @@ async fn stopping_in_good_order_answers_everyone() {
         result["_meta"]["io.modelcontextprotocol/subscriptionId"],
         "L"
     );
-    let slow = slow.await.expect("no panic");
-    assert_eq!(
-        slow.last()["result"]["content"][0]["text"],
-        "slept 300, 0 dropped"
+    server.stop().await;
+    other
+        .post(&call(1, "announce", json!({"what": "tools"})))
+        .await;
+    let frame = elsewhere.frame().await.expect("open").expect("a change");
+    let frame = std::str::from_utf8(frame.data_ref().expect("data")).expect("UTF-8");
+    assert!(
+        frame.contains("notifications/tools/list_changed"),
+        "{frame}"
     );
 }

@@ -110,6 +110,7 @@ async fn the_server_ends_a_subscription_in_good_order() {
         messages.retain(|message| message["id"] != json!(2));
         assert_eq!(messages[0]["method"], "notifications/cancelled");
         assert_eq!(messages[0]["params"]["requestId"], "L");
+        assert_eq!(messages[0]["params"]["_meta"][ID], "L");
         assert_eq!(messages[1]["id"], "L");
         assert_eq!(messages[1]["result"]["resultType"], "complete");
         assert_eq!(messages[1]["result"]["_meta"][ID], "L");
@@ -210,7 +211,7 @@ async fn http_streams_carry_their_own_subscription() {
     );
 }
 
-/// A burst of changes is delivered once, however slow the reader.
+/// A burst of changes is delivered once.
 #[tokio::test]
 async fn changes_are_coalesced() {
     let mut connection = open(Wire::Memory).await;
@@ -218,14 +219,8 @@ async fn changes_are_coalesced() {
         .send(&listen(1, json!({"toolsListChanged": true})))
         .await;
     connection.receive().await.expect("an acknowledgment");
-    let mut seen = 0;
-    for _ in 0..50 {
-        seen += announce(&mut connection, "tools").await.len();
-    }
-    seen += connection
-        .ask(&call(9, "slow", json!({"ms": 30})))
-        .await
-        .notifications
-        .len();
-    assert!((1..=51).contains(&seen), "{seen}");
+    let mut seen = announce(&mut connection, "burst").await.len();
+    let last = connection.ask(&call(9, "slow", json!({"ms": 30}))).await;
+    seen += last.notifications.len();
+    assert_eq!(seen, 1);
 }

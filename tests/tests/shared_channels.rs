@@ -52,20 +52,24 @@ async fn a_cancelled_request_is_dropped_and_never_answered() {
     }
 }
 
-/// BASE-C-03: an id that still waits for its answer cannot be used again.
+/// BASE-C-03: an id that still waits for its answer cannot be used again, however it is spelt.
 #[tokio::test]
 async fn an_id_in_use_is_refused() {
     for wire in [Wire::Memory, Wire::Stdio] {
         let mut connection = wire.open(BINARY).await;
         connection
-            .send(&call("a", "slow", json!({"ms": 300})))
+            .send(&call("a", "slow", json!({"ms": 600_000})))
             .await;
-        let again = connection.ask(&call("\u{61}", "echo", json!({}))).await;
-        assert_eq!(again.code(), -32600);
-        let first = connection.receive().await.expect("the first one's answer");
+        let again = call("a", "echo", json!({})).to_string();
+        let again = again.replace(r#""id":"a""#, r#""id":"\u0061""#);
+        assert!(again.contains(r#""\u0061""#));
+        connection.send_text(&again).await;
+        let answer = connection.receive().await.expect("an answer");
+        assert_eq!(answer["error"]["code"], -32600);
+        connection.send(&cancel("a")).await;
         assert_eq!(
-            first["result"]["content"][0]["text"],
-            "slept 300, 0 dropped"
+            connection.ask(&call("a", "echo", json!({}))).await.text(),
+            "{}"
         );
     }
 }
@@ -76,7 +80,7 @@ async fn fast_requests_overtake_slow_ones() {
     for wire in [Wire::Memory, Wire::Stdio] {
         let mut connection = wire.open(BINARY).await;
         connection
-            .send(&call("slow", "slow", json!({"ms": 400})))
+            .send(&call("slow", "slow", json!({"ms": 600_000})))
             .await;
         for id in 0..40 {
             connection
@@ -87,7 +91,6 @@ async fn fast_requests_overtake_slow_ones() {
             let message = connection.receive().await.expect("an answer");
             assert_eq!(message["id"], id);
         }
-        assert_eq!(connection.receive().await.expect("an answer")["id"], "slow");
     }
 }
 
@@ -218,7 +221,7 @@ async fn a_reader_that_goes_away_ends_the_process() {
         }
     }
     let status = tokio::time::timeout(Duration::from_secs(10), child.wait()).await;
-    assert!(status.expect("it ends").is_ok());
+    assert!(status.expect("it ends").expect("a status").success());
 }
 
 /// STDIO-S-01, STDIO-B-01: one message per line, whatever the text inside.

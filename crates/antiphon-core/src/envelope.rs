@@ -2,9 +2,9 @@
 //!
 //! [`Message::parse`] reads a superset of every method's parameters in a single pass and borrows
 //! from the text. What is opaque at this level (arguments, answers, capabilities) stays raw JSON,
-//! one level deep. The only failure is text that is not JSON; every other defect is kept as a
-//! fact (a wrong type, a repeated name), because which error it deserves depends on the method,
-//! the version and the headers (AMB-02).
+//! one level deep. It fails only on text that is not JSON, or that spells a name or a value
+//! nothing can hold; every other defect is kept as a fact (a wrong type, a repeated name),
+//! because which error it deserves depends on the method, the version and the headers (AMB-02).
 
 use std::{borrow::Cow, fmt};
 
@@ -31,7 +31,7 @@ pub enum Slot<'a> {
     Other,
 }
 
-impl<'a> Slot<'a> {
+impl Slot<'_> {
     /// The string, if that is what it is.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -43,14 +43,6 @@ impl<'a> Slot<'a> {
     /// Whether there is no member at all.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
-    }
-
-    /// The string by value.
-    pub fn into_text(self) -> Option<Cow<'a, str>> {
-        match self {
-            Self::Text(text) => Some(text),
-            _ => None,
-        }
     }
 }
 
@@ -157,9 +149,10 @@ impl<'a> Message<'a> {
     /// Reads one message.
     ///
     /// # Errors
-    /// Only when `text` is not JSON.
-    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+    /// When `text` is not JSON, or JSON that no reader can hold: half a surrogate pair in a
+    /// name, a number beyond all ranges where a string belongs.
+    pub fn parse(text: &'a str) -> Result<Self, Unreadable<'a>> {
+        serde_json::from_str(text).map_err(|error| Unreadable::new(text, &error))
     }
 
     /// What this message is.
@@ -182,6 +175,9 @@ impl<'a> Message<'a> {
             return Shape::Invalid("`jsonrpc` must be \"2.0\"");
         }
         match (&self.method, self.id) {
+            (Slot::Text(_), _) if self.outcome => {
+                Shape::Invalid("`method` beside `result` or `error`")
+            }
             (Slot::Text(_), None) => Shape::Notification,
             (Slot::Text(_), Some(_)) if self.id().is_some() => Shape::Request,
             (Slot::Text(_), Some(_)) => Shape::Invalid("`id` must be a string or an integer"),
@@ -202,6 +198,35 @@ impl<'a> Message<'a> {
     /// The method; empty if there is none.
     pub fn method(&self) -> &str {
         self.method.as_str().unwrap_or_default()
+    }
+}
+
+/// Text that is no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable<'a> {
+    /// Whether it is JSON at all.
+    pub is_json: bool,
+    /// The id, if it is JSON and the id can be echoed.
+    pub id: Option<&'a str>,
+    /// What is wrong, and where.
+    pub why: String,
+}
+
+impl<'a> Unreadable<'a> {
+    /// Only a failure pays for finding out which kind it is.
+    fn new(text: &'a str, error: &serde_json::Error) -> Self {
+        #[derive(Deserialize)]
+        struct OnlyId<'a> {
+            #[serde(borrow)]
+            id: Option<&'a RawValue>,
+        }
+        let only = serde_json::from_str::<OnlyId<'_>>(text);
+        let id = only.ok().and_then(|only| only.id).map(RawValue::get);
+        Self {
+            is_json: serde_json::from_str::<IgnoredAny>(text).is_ok(),
+            id: id.filter(|raw| is_id(raw)),
+            why: error.to_string(),
+        }
     }
 }
 
@@ -657,6 +682,7 @@ mod tests {
             r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
             r#"{"id":1,"method":"m"}"#,
             r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}"#,
@@ -694,6 +720,27 @@ mod tests {
             let message = Message::parse(&text).expect("JSON");
             assert_eq!(message.params.repeated, Some(name), "{params}");
         }
+    }
+
+    /// BASE-S-06: JSON that cannot be held is still JSON, and its id still an id.
+    #[test]
+    fn what_cannot_be_held_keeps_its_id() {
+        for params in [
+            r#"{"cursor":1e999}"#,
+            r#"{"name":"\ud800"}"#,
+            r#"{"\ud800":1}"#,
+            r#"{"_meta":{"\udc00":1}}"#,
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{params}}}"#);
+            let unreadable = Message::parse(&text).expect_err(params);
+            assert_eq!(
+                (unreadable.is_json, unreadable.id),
+                (true, Some("7")),
+                "{params}"
+            );
+        }
+        let unreadable = Message::parse(r#"{"id":7,"method":}"#).expect_err("not JSON");
+        assert_eq!((unreadable.is_json, unreadable.id), (false, None));
     }
 
     #[test]

@@ -6,6 +6,10 @@
 use std::{borrow::Cow, fmt};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{
+    Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
 use serde_json::{Map, Value, value::RawValue};
 
 /// What a mirrored header says.
@@ -222,14 +226,12 @@ impl HeaderParams {
         arguments: Option<&RawValue>,
         header: impl Fn(&str) -> Header<'h>,
     ) -> Result<(), String> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let arguments: Value = arguments
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or(Value::Null);
         for param in &self.0 {
-            param.check(&arguments, header(&param.header))?;
+            let value = match arguments {
+                Some(arguments) => param.value(arguments)?,
+                None => None,
+            };
+            param.check(value, header(&param.header))?;
         }
         Ok(())
     }
@@ -237,14 +239,24 @@ impl HeaderParams {
 
 impl HeaderParam {
     /// The value these arguments give the parameter; `null` counts as none (HDR-C-19).
-    pub fn value<'v>(&self, arguments: &'v Value) -> Option<&'v Value> {
-        self.path
-            .iter()
-            .try_fold(arguments, |value, name| value.get(name))
-            .filter(|value| !value.is_null())
+    ///
+    /// Only the way to the value is read: what stands beside it cannot hide it.
+    ///
+    /// # Errors
+    /// When the way cannot be read, or leads to two values.
+    pub fn value<'v>(&self, arguments: &'v RawValue) -> Result<Option<&'v RawValue>, String> {
+        let mut value = arguments;
+        for name in &self.path {
+            match member(value, name) {
+                Ok(Some(found)) => value = found,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(format!("{}: {error}", self.header)),
+            }
+        }
+        Ok(Some(value).filter(|value| value.get() != "null"))
     }
 
-    fn check(&self, arguments: &Value, header: Header<'_>) -> Result<(), String> {
+    fn check(&self, value: Option<&RawValue>, header: Header<'_>) -> Result<(), String> {
         let name = &self.header;
         let text = match header {
             Header::None => return Ok(()),
@@ -254,7 +266,7 @@ impl HeaderParam {
                 Some(decode(text).map_err(|undecodable| format!("{name}: {undecodable}"))?)
             }
         };
-        match (self.value(arguments), text) {
+        match (value, text) {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(format!(
                 "{name} is there but the argument it mirrors is not"
@@ -265,8 +277,11 @@ impl HeaderParam {
         }
     }
 
-    fn equals(&self, value: &Value, text: &str) -> bool {
-        match (self.kind, value) {
+    fn equals(&self, value: &RawValue, text: &str) -> bool {
+        let Ok(value) = serde_json::from_str::<Value>(value.get()) else {
+            return false;
+        };
+        match (self.kind, &value) {
             (_, Value::String(value)) => value == text,
             (_, Value::Bool(value)) => text == if *value { "true" } else { "false" },
             // It may be of a type the schema forbids: validation will say so, if the header is
@@ -280,6 +295,31 @@ impl HeaderParam {
             _ => false,
         }
     }
+}
+
+/// The value of one member of an object; none if it is no object.
+fn member<'v>(object: &'v RawValue, name: &str) -> serde_json::Result<Option<&'v RawValue>> {
+    struct Member<'n>(&'n str);
+    impl<'de> Visitor<'de> for Member<'_> {
+        type Value = Option<&'de RawValue>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = None;
+            while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                let value = map.next_value()?;
+                if key == self.0 && found.replace(value).is_some() {
+                    return Err(A::Error::custom(format!("`{key}` stands twice")));
+                }
+            }
+            Ok(found)
+        }
+    }
+    if !object.get().starts_with('{') {
+        return Ok(None);
+    }
+    serde_json::Deserializer::from_str(object.get()).deserialize_map(Member(name))
 }
 
 /// An integer in decimal, also when spelt with a fraction of zeros or an exponent.
@@ -425,6 +465,15 @@ mod tests {
         assert!(!verdict(r#"{"s":"Hello"}"#, &[(s, "hello")]));
         assert!(!verdict("{}", &[(s, "x")]));
         assert!(!verdict(r#"{"s":"Hello"}"#, &[(s, "=?base64?SGVsbG8?=")]));
+        // What stands beside a value does not hide it, and two values are none.
+        for beside in [r#""x":1e400"#, r#""x":"\ud800""#, r#""x":{"deep":[1]}"#] {
+            let arguments = format!(r#"{{"s":"Hello",{beside}}}"#);
+            assert!(!verdict(&arguments, &[]), "{arguments}");
+            assert!(verdict(&arguments, &[(s, "Hello")]), "{arguments}");
+        }
+        assert!(!verdict(r#"{"s":"a","s":"b"}"#, &[(s, "b")]));
+        assert!(!verdict(r#"{"s":"a","\u0073":"b"}"#, &[(s, "a")]));
+        assert!(verdict("[1]", &[]));
         for (body, header, same) in [
             ("42", "42", true),
             ("42", "42.0", true),

@@ -4,6 +4,8 @@
 //! AMB-02 says which one is reported. The rules for one method's parameters come later, so
 //! everything here is refused with an HTTP status of its own.
 
+use std::borrow::Cow;
+
 use antiphon_types::{
     ErrorObject, Version,
     meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION},
@@ -33,7 +35,7 @@ impl Fault {
     /// `404`: the method is not one of ours (HTTP-S-22).
     pub fn not_found(method: &str) -> Self {
         Self {
-            error: ErrorObject::method_not_found(method),
+            error: ErrorObject::method_not_found(&shown(method)),
             status: 404,
         }
     }
@@ -64,7 +66,9 @@ pub fn admit(
         Header::Value(header) if header == version => {}
         Header::Value(header) => {
             return Err(mismatch(format!(
-                "MCP-Protocol-Version is {header:?} but the body says {version:?}"
+                "MCP-Protocol-Version is `{}` but the body says `{}`",
+                shown(header),
+                shown(version)
             )));
         }
         Header::Absent => return Err(mismatch("MCP-Protocol-Version is missing".into())),
@@ -75,6 +79,15 @@ pub fn admit(
     };
     required(meta).map_err(invalid)?;
     Ok(*chosen)
+}
+
+/// A peer's text as an error repeats it: short, whatever was sent (BASE-S-09).
+pub fn shown(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 100;
+    match text.char_indices().nth(LONGEST) {
+        None => Cow::Borrowed(text),
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+    }
 }
 
 /// META-S-01, META-S-03: capabilities are required, who the client is may be left out.

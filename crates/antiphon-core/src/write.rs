@@ -31,6 +31,7 @@ pub fn result(
 pub fn rendered(
     out: &mut Vec<u8>,
     id: &str,
+    result_type: &str,
     json: &[u8],
     meta: Option<&MetaObject>,
     identity: Option<&str>,
@@ -39,7 +40,7 @@ pub fn rendered(
         out.extend_from_slice(json);
         Ok(())
     };
-    framed(out, id, "complete", write, meta, identity)
+    framed(out, id, result_type, write, meta, identity)
 }
 
 fn framed(

@@ -1,13 +1,19 @@
 //! Who is calling: the principal, and the seam that finds it out from a bearer token.
 
-use std::{collections::BTreeSet, fmt, future::Future, pin::Pin};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    future::Future,
+    hash::{Hash, Hasher},
+    pin::Pin,
+};
 
 use subtle::ConstantTimeEq;
 
 /// The party a token was issued to and for.
 ///
 /// Equal principals are the same party; scopes are what it may do and are no part of who it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Principal {
     /// Who vouches: the token's issuer.
@@ -18,6 +24,20 @@ pub struct Principal {
     pub subject: Option<String>,
     /// What it may do.
     pub scopes: BTreeSet<String>,
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.issuer == other.issuer && self.client == other.client && self.subject == other.subject
+    }
+}
+
+impl Eq for Principal {}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.issuer, &self.client, &self.subject).hash(state);
+    }
 }
 
 impl Principal {
@@ -149,5 +169,13 @@ mod tests {
             );
         }
         assert!(!format!("{tokens:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn scopes_are_no_part_of_who_one_is() {
+        let ada = Principal::subject("ada");
+        assert_eq!(ada.clone().scopes(["read"]), ada);
+        assert_ne!(ada.clone().issued_by("https://a"), ada);
+        assert_ne!(ada.clone().through("app"), ada);
     }
 }

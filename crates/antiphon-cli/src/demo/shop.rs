@@ -5,10 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use antiphon::raw::{About, Answering, Call, CallTool, Error, InputRequired, Reply, Service};
+use antiphon::raw::{About, Answering, Call, CallTool, Error, Reply, Service};
 use antiphon::types::{
     BooleanSchema, CallToolResult, ElicitAction, ElicitRequestParams, FormSchema, Implementation,
-    ServerCapabilities,
+    InputRequired, ServerCapabilities,
 };
 use serde_json::Value;
 

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use antiphon_core::envelope::Meta;
 use antiphon_types::{
-    ClientCapabilities, Implementation, LoggingLevel, MetaObject, ProgressToken, RequestId, Version,
+    ClientCapabilities, Implementation, LoggingLevel, MetaObject, ProgressToken, RequestId,
+    Version, meta::CLIENT_CAPABILITIES,
 };
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +30,15 @@ pub struct Call<'a> {
     pub(crate) outbox: &'a Arc<Outbox>,
     pub(crate) log_level: Option<LoggingLevel>,
     pub(crate) progress_token: Option<ProgressToken>,
-    pub(crate) cancellation: OnceLock<CancellationToken>,
+    /// Made when first asked for.
+    pub(crate) lazy: Lazy,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Lazy {
+    capabilities: OnceLock<Result<ClientCapabilities, Error>>,
+    progress: OnceLock<Progress>,
+    cancellation: OnceLock<CancellationToken>,
 }
 
 impl Call<'_> {
@@ -67,13 +76,15 @@ impl Call<'_> {
     ///
     /// # Errors
     /// `-32602` if a capability is not of the type the protocol gives it.
-    pub fn capabilities(&self) -> Result<ClientCapabilities, Error> {
-        let raw = self.meta.client_capabilities.map_or("{}", RawValue::get);
-        serde_json::from_str(raw).map_err(|error| {
-            Error::invalid_params(format!(
-                "`io.modelcontextprotocol/clientCapabilities` cannot be read: {error}"
-            ))
-        })
+    pub fn capabilities(&self) -> Result<&ClientCapabilities, Error> {
+        let read = || {
+            let raw = self.meta.client_capabilities.map_or("{}", RawValue::get);
+            serde_json::from_str(raw).map_err(|error| {
+                Error::invalid_params(format!("`{CLIENT_CAPABILITIES}` cannot be read: {error}"))
+            })
+        };
+        let capabilities = self.lazy.capabilities.get_or_init(read);
+        capabilities.as_ref().map_err(Clone::clone)
     }
 
     /// What the client says it is. For display only: anyone can say anything (META-B-02).
@@ -108,7 +119,8 @@ impl Call<'_> {
 
     /// Reports how far the work is. Silent unless the client gave a token (PROG-S-05).
     pub fn progress(&self) -> Progress {
-        Progress::new(self.progress_token.clone(), self.outbox)
+        let new = || Progress::new(self.progress_token.clone(), self.outbox);
+        self.lazy.progress.get_or_init(new).clone()
     }
 
     /// Log messages for this request's client. Silent unless it named a level (LOG-S-02).
@@ -119,15 +131,14 @@ impl Call<'_> {
     /// A token that is cancelled when this call is over, answered or abandoned: for work that
     /// was moved to other tasks. The handler's own future is simply dropped.
     pub fn cancellation(&self) -> CancellationToken {
-        self.cancellation
-            .get_or_init(CancellationToken::new)
-            .clone()
+        let token = self.lazy.cancellation.get_or_init(CancellationToken::new);
+        token.clone()
     }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        if let Some(token) = self.cancellation.get() {
+        if let Some(token) = self.lazy.cancellation.get() {
             token.cancel();
         }
     }

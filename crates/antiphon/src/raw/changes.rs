@@ -1,7 +1,7 @@
 //! [`Changes`]: where a service announces that something is different now.
 //!
 //! Each open `subscriptions/listen` has a [`Listener`] here. A listener holds a set, not a
-//! queue: the same change twice before delivery is delivered once, so a slow reader costs no
+//! queue: the same change twice before it is taken is delivered once, so a subscription costs no
 //! more memory than its own filter.
 
 use std::{
@@ -131,16 +131,14 @@ impl Listener {
         }
     }
 
-    /// The next change.
-    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Change> {
+    /// All that changed since the last time, so that no change can starve another.
+    pub(crate) fn poll_changes(&self, context: &Context<'_>) -> Poll<BTreeSet<Change>> {
         let mut pending = self.lock();
-        match pending.changes.pop_first() {
-            Some(change) => Poll::Ready(change),
-            None => {
-                pending.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+        if pending.changes.is_empty() {
+            pending.waker = Some(context.waker().clone());
+            return Poll::Pending;
         }
+        Poll::Ready(std::mem::take(&mut pending.changes))
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
@@ -160,10 +158,10 @@ mod tests {
         }
     }
 
-    fn next(listener: &Listener) -> Change {
-        match listener.poll_next(&Context::from_waker(Waker::noop())) {
-            Poll::Ready(change) => change,
-            Poll::Pending => panic!("nothing happened"),
+    fn heard(listener: &Listener) -> Vec<Change> {
+        match listener.poll_changes(&Context::from_waker(Waker::noop())) {
+            Poll::Ready(changes) => changes.into_iter().collect(),
+            Poll::Pending => Vec::new(),
         }
     }
 
@@ -180,11 +178,10 @@ mod tests {
             changes.resource("a://2");
         }
         changes.end();
-        assert_eq!(next(&listener), Change::Tools);
-        assert_eq!(next(&listener), Change::Resource("a://1".into()));
-        assert_eq!(next(&listener), Change::End);
-        assert_eq!(next(&deaf), Change::End);
-        assert!(listener.lock().changes.is_empty());
+        let expected = [Change::Tools, Change::Resource("a://1".into()), Change::End];
+        assert_eq!(heard(&listener), expected);
+        assert_eq!(heard(&deaf), [Change::End]);
+        assert!(heard(&listener).is_empty());
     }
 
     #[test]

@@ -58,14 +58,14 @@ pub use antiphon_core::{
     answers::{Answer, Answers},
     mirror::{HeaderParams, InvalidAnnotation},
 };
-pub use antiphon_types::{ErrorObject as Error, InputRequired};
+pub use antiphon_types::ErrorObject as Error;
 
 pub use self::{
     call::{Call, TraceContext},
     changes::Changes,
     pages::{Listing, Pages},
     params::{BadArguments, CallTool, Complete, GetPrompt, List, ReadResource, Round},
-    rendered::{Rendered, WithMeta},
+    rendered::{Outgoing, Rendered},
     reply::Reply,
     service::{About, Answering, Service},
 };
@@ -75,4 +75,7 @@ pub use crate::server::{
     progress::{Amount, Progress},
 };
 
-pub(crate) use self::changes::{Change, Listener};
+pub(crate) use self::{
+    call::Lazy,
+    changes::{Change, Listener},
+};

@@ -1,24 +1,74 @@
-//! [`Rendered`]: a result that is written once and sent many times.
+//! [`Rendered`]: a result that is written once and sent many times, or passed on as it came.
 
-use std::marker::PhantomData;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use antiphon_types::{
-    CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, ListPromptsResult,
+    CacheScope, CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
     ReadResourceResult,
 };
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::Error;
 
 /// A result already written as JSON. Cloning it is cheap.
 ///
 /// Lists rarely change, so a service makes one when they do and answers with a clone; a result
-/// made for one answer only converts with `.into()`.
+/// made for one answer only converts with `.into()`. A gateway passes on what another server
+/// wrote, member for member, with [`Rendered::from_raw`].
 #[derive(Debug)]
 pub struct Rendered<T> {
+    /// An object without `resultType` and `_meta`.
     pub(crate) json: Bytes,
     pub(crate) meta: Option<MetaObject>,
+    /// What `resultType` says, if not `complete`.
+    pub(crate) result_type: Option<String>,
     kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Rendered<T> {
+    /// A result as another server wrote it. Members we do not know, their order and the spelling
+    /// of numbers stay as they are.
+    ///
+    /// # Errors
+    /// `-32603` for what is no result: no object, or questions
+    /// (see [`Reply::from_raw`](super::Reply::from_raw)).
+    pub fn from_raw(result: &RawValue) -> Result<Self, Error> {
+        let members: Members<'_> = serde_json::from_str(result.get())
+            .map_err(|error| Error::internal(format!("not a result: {error}")))?;
+        if members.result_type.as_deref() == Some("input_required") {
+            return Err(Error::internal("not a result: these are questions"));
+        }
+        Ok(Self {
+            json: members.json.into(),
+            meta: members.meta,
+            result_type: members
+                .result_type
+                .filter(|kind| kind != "complete")
+                .map(Cow::into_owned),
+            kind: PhantomData,
+        })
+    }
+
+    /// The members, as a JSON object without `resultType` and `_meta`.
+    pub fn json(&self) -> &str {
+        std::str::from_utf8(&self.json).unwrap_or_default()
+    }
+
+    fn written(json: serde_json::Result<Vec<u8>>, meta: Option<MetaObject>) -> Self {
+        Self {
+            // What does not serialise is left empty; sending that is an internal error.
+            json: json.unwrap_or_default().into(),
+            meta,
+            result_type: None,
+            kind: PhantomData,
+        }
+    }
 }
 
 impl<T> Clone for Rendered<T> {
@@ -26,48 +76,144 @@ impl<T> Clone for Rendered<T> {
         Self {
             json: self.json.clone(),
             meta: self.meta.clone(),
+            result_type: self.result_type.clone(),
             kind: PhantomData,
         }
     }
 }
 
-impl<T: Serialize + WithMeta> From<T> for Rendered<T> {
+impl<T: Outgoing> From<T> for Rendered<T> {
     fn from(mut result: T) -> Self {
-        let meta = result.take_meta();
-        // What does not serialise is left empty; sending that is an internal error.
-        let json = serde_json::to_vec(&result).unwrap_or_default();
+        let meta = result.prepare();
+        Self::written(serde_json::to_vec(&result), meta)
+    }
+}
+
+impl From<Map<String, Value>> for Rendered<Value> {
+    fn from(mut result: Map<String, Value>) -> Self {
+        let meta = match result.shift_remove("_meta") {
+            Some(Value::Object(meta)) => Some(meta),
+            _ => None,
+        };
+        let result_type = match result.shift_remove("resultType") {
+            Some(Value::String(kind)) if kind != "complete" => Some(kind),
+            _ => None,
+        };
         Self {
-            json: json.into(),
-            meta,
-            kind: PhantomData,
+            result_type,
+            ..Self::written(serde_json::to_vec(&result), meta)
         }
     }
 }
 
-/// Results whose `_meta` is written apart from their other members.
-pub trait WithMeta {
-    /// Takes `_meta` out.
-    fn take_meta(&mut self) -> Option<MetaObject>;
+/// Results on their way out.
+pub trait Outgoing: Serialize {
+    /// Fills in what the protocol requires of every result of this kind, and takes `_meta` out:
+    /// it is written apart, together with the server's identity.
+    fn prepare(&mut self) -> Option<MetaObject>;
 }
 
-macro_rules! with_meta {
-    ($($result:ty),* $(,)?) => {$(
-        impl WithMeta for $result {
-            fn take_meta(&mut self) -> Option<MetaObject> {
+macro_rules! outgoing {
+    ($($result:ty),* $(,)?; cacheable $($cacheable:ty),* $(,)?) => {
+        $(impl Outgoing for $result {
+            fn prepare(&mut self) -> Option<MetaObject> {
                 self.meta.take()
             }
-        }
-    )*};
+        })*
+        $(impl Outgoing for $cacheable {
+            fn prepare(&mut self) -> Option<MetaObject> {
+                // CACHE-S-01; an older server's results have no hints.
+                self.ttl_ms.get_or_insert(0);
+                self.cache_scope.get_or_insert(CacheScope::Private);
+                self.meta.take()
+            }
+        })*
+    };
 }
 
-with_meta!(
+outgoing!(
     CallToolResult,
     CompleteResult,
+    GetPromptResult;
+    cacheable
     DiscoverResult,
-    GetPromptResult,
     ListPromptsResult,
     ListResourceTemplatesResult,
     ListResourcesResult,
     ListToolsResult,
     ReadResourceResult,
 );
+
+/// The members of a result, two of them set apart and the others copied as they came.
+struct Members<'a> {
+    json: Vec<u8>,
+    meta: Option<MetaObject>,
+    result_type: Option<Cow<'a, str>>,
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Apart;
+        impl<'de> Visitor<'de> for Apart {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Members {
+                    json: b"{".to_vec(),
+                    meta: None,
+                    result_type: None,
+                };
+                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                    match &*key {
+                        "_meta" => members.meta = map.next_value()?,
+                        "resultType" => members.result_type = map.next_value()?,
+                        _ => {
+                            let value: &RawValue = map.next_value()?;
+                            if members.json.len() > 1 {
+                                members.json.push(b',');
+                            }
+                            serde_json::to_writer(&mut members.json, &key)
+                                .map_err(serde::de::Error::custom)?;
+                            members.json.push(b':');
+                            members.json.extend_from_slice(value.get().as_bytes());
+                        }
+                    }
+                }
+                members.json.push(b'}');
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Apart)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    #[test]
+    fn a_foreign_result_keeps_what_we_do_not_know() {
+        let text = r#"{"z":1e400,"resultType":"complete","content":[],"_meta":{"k":1},"a":12345678901234567890123}"#;
+        let rendered = Rendered::<CallToolResult>::from_raw(&raw(text)).expect("a result");
+        assert_eq!(
+            rendered.json(),
+            r#"{"z":1e400,"content":[],"a":12345678901234567890123}"#
+        );
+        assert_eq!(rendered.meta.expect("kept")["k"], 1);
+        assert_eq!(rendered.result_type, None);
+        for bad in [
+            "[]",
+            "7",
+            r#"{"resultType":"input_required","requestState":"x"}"#,
+        ] {
+            let error = Rendered::<CallToolResult>::from_raw(&raw(bad)).expect_err(bad);
+            assert_eq!(error.code, -32603);
+        }
+    }
+}

@@ -1,13 +1,13 @@
 //! [`Service`], the trait, and what it says of itself.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
     ServerCapabilities, SubscriptionFilter,
 };
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 use super::{
     Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, ReadResource,
@@ -19,8 +19,9 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send
 
 /// A server at its lowest: one method per MCP method.
 ///
-/// Every method answers `-32601` until it is written; a method whose capability is not in
-/// [`About`] is never called. A future that is dropped was cancelled.
+/// Every method but `listen` answers `-32601` until it is written; one whose capability is not
+/// in [`About`] is never called. A future that is dropped was cancelled. A panic is an internal
+/// error of the request it happened in.
 pub trait Service: Send + Sync + 'static {
     /// Who this is and what it offers; asked once, when the [`Endpoint`](super::Endpoint) is
     /// made.
@@ -47,9 +48,9 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// The parameters of a tool that HTTP clients repeat in headers. They are compared before
-    /// [`call_tool`](Self::call_tool) runs (HDR-S-17).
-    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
-        _ = tool;
+    /// [`call_tool`](Self::call_tool) runs (HDR-S-17); asked for on HTTP only.
+    fn header_params(&self, call: &Call<'_>, tool: &str) -> Option<Arc<HeaderParams>> {
+        _ = (call, tool);
         None
     }
 
@@ -114,8 +115,8 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// `subscriptions/listen`: decides what of `filter` to honour. It already holds only what
-    /// the capabilities allow (SUB-S-13); what is returned is acknowledged, and then delivered
-    /// through [`Changes`].
+    /// the capabilities allow (SUB-S-13). What is returned, as far as it was in `filter`, is
+    /// acknowledged, and then delivered through [`Changes`].
     fn listen<'a>(
         &'a self,
         call: &'a Call<'a>,
@@ -125,12 +126,13 @@ pub trait Service: Send + Sync + 'static {
         Box::pin(async move { Ok(filter) })
     }
 
-    /// Any other method, with its parameters as they came: for extensions.
+    /// Any other method, with its parameters as they came: for extensions. Called only if the
+    /// capabilities name an extension.
     fn other<'a>(
         &'a self,
         call: &'a Call<'a>,
         params: Option<&'a RawValue>,
-    ) -> Answering<'a, Map<String, Value>> {
+    ) -> Answering<'a, Rendered<Value>> {
         _ = params;
         refuse(call)
     }

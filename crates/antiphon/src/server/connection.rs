@@ -24,7 +24,7 @@ use super::{
 use crate::auth::Principal;
 
 /// How long calls may go on after the client has closed its side.
-const DRAIN: Duration = Duration::from_secs(1);
+pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Connection {
     endpoint: Endpoint,
@@ -88,6 +88,13 @@ impl Connection {
             self.in_flight.cancel_all();
             self.tasks.wait().await;
         }
+    }
+}
+
+/// However a connection ends, what still runs on it ends too.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.in_flight.cancel_all();
         self.lines.close();
     }
 }

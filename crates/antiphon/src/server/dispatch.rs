@@ -4,33 +4,39 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use antiphon_core::{
     depth,
     envelope::{self, Message, Params, Shape, Slot},
     mirror::{self, Header},
-    negotiate::{self, Fault},
+    negotiate::{self, Fault, shown},
     write,
 };
-use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, RequestId, code};
+use antiphon_types::{
+    CompleteRequestParams, ErrorObject, InputRequest, InputRequired, MetaObject, RequestId,
+    Version, code,
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, request::Parts};
-use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{
     endpoint::{Endpoint, Inner, SERVED},
     inflight::InFlight,
     listen,
     outbox::Outbox,
-    unwind::Caught,
+    unwind::{self, Caught},
 };
 use crate::{
     auth::Principal,
     raw::{
-        Answering, Call, CallTool, Complete, GetPrompt, List, ReadResource, Rendered, Reply, Round,
-        WithMeta,
+        Answering, Call, CallTool, Complete, GetPrompt, Lazy, List, Outgoing, ReadResource,
+        Rendered, Reply, Round, Service,
     },
 };
 
@@ -44,6 +50,7 @@ pub(crate) struct Inbound {
 }
 
 /// What goes back.
+#[derive(Debug)]
 pub(crate) enum Answer {
     /// One JSON-RPC message, and the status it has where there is one to send.
     Message {
@@ -88,9 +95,13 @@ pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Out
     }
     let message = match Message::parse(text) {
         Ok(message) => message,
-        Err(error) => {
-            let error = ErrorObject::parse_error(format!("Parse error: {error}"));
-            return Answer::error(None, 400, &error);
+        Err(unreadable) => {
+            let why = unreadable.why;
+            let error = match unreadable.is_json {
+                true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
+                false => ErrorObject::parse_error(format!("Parse error: {why}")),
+            };
+            return Answer::error(unreadable.id, 400, &error);
         }
     };
     match message.shape() {
@@ -101,14 +112,17 @@ pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Out
             return Answer::Nothing;
         }
         // BASE-C-06
-        Shape::Response => return invalid(&message, "a client sends no responses in this era"),
+        Shape::Response => {
+            let error = "Invalid request: a client sends no responses in this era";
+            return Answer::error(None, 400, &ErrorObject::invalid_request(error));
+        }
         Shape::Batch => return invalid(&message, "a batch: send one message at a time"),
         Shape::Invalid(why) => return invalid(&message, why),
     }
     let id = message.id().unwrap_or("null");
     let headers = inbound.http.as_ref().map(|parts| &parts.headers);
-    let method = match admit(&message, headers, endpoint) {
-        Ok(method) => method,
+    let (version, method) = match admit(&message, headers, endpoint) {
+        Ok(admitted) => admitted,
         Err(fault) => return Answer::fault(Some(id), &fault),
     };
     let _entered = match enter(&inbound, id, &outbox) {
@@ -123,9 +137,9 @@ pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Out
         let error = ErrorObject::internal("The server is at its limit of running calls; try again");
         return Answer::error(Some(id), 503, &error);
     };
-    let call = match call(&message, id, &inbound, &outbox) {
+    let call = match call(&message, version, id, &inbound, endpoint, &outbox) {
         Ok(call) => call,
-        Err(error) => return Answer::error(Some(id), 400, &error),
+        Err(error) => return Answer::error(Some(id), 200, &error),
     };
     let mut json = Vec::new();
     match run(endpoint, method, &call, &message, text, &mut json).await {
@@ -159,10 +173,10 @@ enum Method {
 }
 
 impl Method {
-    /// The method, if its feature is on offer (DISC-S-05).
-    fn of(name: &str, endpoint: &Inner) -> Option<Self> {
+    /// The method, and whether its feature is on offer (DISC-S-05).
+    fn of(name: &str, endpoint: &Inner) -> (Self, bool) {
         let offered = &endpoint.capabilities;
-        let (method, on) = match name {
+        match name {
             "tools/call" => (Self::CallTool, offered.tools.is_some()),
             "tools/list" => (Self::ListTools, offered.tools.is_some()),
             "server/discover" => (Self::Discover, true),
@@ -183,8 +197,7 @@ impl Method {
             | "resources/subscribe"
             | "resources/unsubscribe" => (Self::Other, false),
             _ => (Self::Other, offered.extensions.is_some()),
-        };
-        on.then_some(method)
+        }
     }
 
     /// The parameter that `Mcp-Name` mirrors (HDR-C-04).
@@ -219,29 +232,55 @@ fn admit(
     message: &Message<'_>,
     headers: Option<&HeaderMap>,
     endpoint: &Inner,
-) -> Result<Method, Fault> {
-    negotiate::admit(message, header(headers, &PROTOCOL_VERSION), SERVED)?;
+) -> Result<(Version, Method), Fault> {
+    let version = negotiate::admit(message, header(headers, &PROTOCOL_VERSION), SERVED)?;
     let name = message.method();
-    check_header("Mcp-Method", header(headers, &MCP_METHOD), name)?;
-    let method = Method::of(name, endpoint);
-    if let Some(Slot::Text(named)) = method.and_then(|method| method.named(&message.params)) {
-        check_header("Mcp-Name", header(headers, &MCP_NAME), named)?;
+    check_method(header(headers, &MCP_METHOD), name)?;
+    let (method, offered) = Method::of(name, endpoint);
+    if let Some(Slot::Text(named)) = method.named(&message.params) {
+        check_name(header(headers, &MCP_NAME), named)?;
     }
-    method.ok_or_else(|| Fault::not_found(name))
+    match offered {
+        true => Ok((version, method)),
+        false => Err(Fault::not_found(name)),
+    }
 }
 
-/// HDR-S-13, HDR-S-18 to HDR-S-20.
-fn check_header(name: &str, header: Header<'_>, body: &str) -> Result<(), Fault> {
+/// HDR-S-18 to HDR-S-20: the method is compared letter for letter.
+fn check_method(header: Header<'_>, body: &str) -> Result<(), Fault> {
     let why = match header {
         Header::None => return Ok(()),
-        Header::Value(value) if value == body && !value.starts_with("=?") => return Ok(()),
+        Header::Value(value) if value.trim_matches([' ', '\t']) == body => return Ok(()),
+        Header::Value(value) => {
+            format!(
+                "Mcp-Method is `{}` but the body says `{}`",
+                shown(value),
+                shown(body)
+            )
+        }
+        Header::Absent => "Mcp-Method is missing".to_owned(),
+        Header::Malformed => "Mcp-Method is malformed or stands more than once".to_owned(),
+    };
+    Err(Fault::bad_request(ErrorObject::header_mismatch(why)))
+}
+
+/// HDR-S-13: a name may travel encoded.
+fn check_name(header: Header<'_>, body: &str) -> Result<(), Fault> {
+    let why = match header {
+        Header::None => return Ok(()),
         Header::Value(value) => match mirror::decode(value) {
             Ok(value) if value == body => return Ok(()),
-            Ok(value) => format!("{name} is {value:?} but the body says {body:?}"),
-            Err(undecodable) => format!("{name}: {undecodable}"),
+            Ok(value) => {
+                format!(
+                    "Mcp-Name is `{}` but the body says `{}`",
+                    shown(&value),
+                    shown(body)
+                )
+            }
+            Err(undecodable) => format!("Mcp-Name: {undecodable}"),
         },
-        Header::Absent => format!("{name} is missing"),
-        Header::Malformed => format!("{name} is malformed or stands more than once"),
+        Header::Absent => "Mcp-Name is missing".to_owned(),
+        Header::Malformed => "Mcp-Name is malformed or stands more than once".to_owned(),
     };
     Err(Fault::bad_request(ErrorObject::header_mismatch(why)))
 }
@@ -268,8 +307,10 @@ fn enter(
 /// What the handler sees, once the rest of the metadata is known to be right.
 fn call<'a>(
     message: &'a Message<'a>,
+    version: Version,
     id: &'a str,
     inbound: &'a Inbound,
+    endpoint: &Inner,
     outbox: &'a Arc<Outbox>,
 ) -> Result<Call<'a>, ErrorObject> {
     let params = &message.params;
@@ -297,14 +338,15 @@ fn call<'a>(
     Ok(Call {
         id,
         method: message.method(),
-        version: SERVED[0],
+        version,
         meta,
         principal: inbound.principal.as_deref(),
         http: inbound.http.as_ref(),
         outbox,
-        log_level,
+        // LOG-S-01
+        log_level: log_level.filter(|_| endpoint.capabilities.logging.is_some()),
         progress_token,
-        cancellation: OnceLock::new(),
+        lazy: Lazy::default(),
     })
 }
 
@@ -331,17 +373,8 @@ async fn run<'a>(
                 arguments: object_of("arguments", params.arguments)?,
                 round: round(params)?,
             };
-            if let (Some(params), Some(headers)) =
-                (service.header_params(tool.name), call.headers())
-            {
-                params
-                    .check(tool.arguments, |name| {
-                        match HeaderName::from_bytes(name.as_bytes()) {
-                            Ok(name) => header(Some(headers), &name),
-                            Err(_) => Header::Absent,
-                        }
-                    })
-                    .map_err(ErrorObject::header_mismatch)?;
+            if let Some(headers) = call.headers() {
+                check_params(service, call, &tool, headers)?;
             }
             answer.reply(guarded(call, || service.call_tool(call, tool)).await?)
         }
@@ -378,14 +411,14 @@ async fn run<'a>(
             answer.reply(guarded(call, || service.read_resource(call, resource)).await?)
         }
         Method::Complete => {
-            let completion = completion(text)?;
+            let completion = completion(params)?;
             let mut result = guarded(call, || service.complete(call, completion)).await?;
             // COMP-S-02
             if result.completion.values.len() > 100 {
                 result.completion.values.truncate(100);
                 result.completion.has_more = Some(true);
             }
-            let meta = result.take_meta();
+            let meta = result.prepare();
             answer.complete(&result, meta.as_ref())
         }
         Method::Listen => {
@@ -394,26 +427,35 @@ async fn run<'a>(
         }
         Method::Other => {
             let params = envelope::raw_params(text);
-            let mut result = guarded(call, || service.other(call, params)).await?;
-            let meta = match result.remove("_meta") {
-                Some(Value::Object(meta)) => Some(meta),
-                _ => None,
-            };
-            let kind = match result.remove("resultType") {
-                Some(Value::String(kind)) if may_name_a_result(&kind) => kind,
-                Some(kind) => {
-                    tracing::error!(call.method, %kind, "not a result type for this method");
-                    return Err(ErrorObject::internal("Internal error"));
-                }
-                None => "complete".to_owned(),
-            };
-            answer.write(&kind, &result, meta.as_ref())
+            answer.rendered(&guarded(call, || service.other(call, params)).await?)
         }
     }
 }
 
-/// Whether an extension's method may answer with this result type: never with questions
-/// (MRTR-S-03), and with nothing that would need escaping.
+/// Compares the headers that mirror arguments (HDR-S-17).
+fn check_params(
+    service: &dyn Service,
+    call: &Call<'_>,
+    tool: &CallTool<'_>,
+    headers: &HeaderMap,
+) -> Result<(), ErrorObject> {
+    let asked = AssertUnwindSafe(|| service.header_params(call, tool.name));
+    let params = match catch_unwind(asked) {
+        Ok(Some(params)) => params,
+        Ok(None) => return Ok(()),
+        Err(panic) => return Err(panicked(call, &unwind::text(&*panic))),
+    };
+    let mirrored = |name: &str| match HeaderName::from_bytes(name.as_bytes()) {
+        Ok(name) => header(Some(headers), &name),
+        Err(_) => Header::Absent,
+    };
+    params
+        .check(tool.arguments, mirrored)
+        .map_err(ErrorObject::header_mismatch)
+}
+
+/// Whether a written result may be of this type: never questions, which have a way of their own
+/// (MRTR-S-03), and nothing that would need escaping.
 fn may_name_a_result(kind: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
     kind != "input_required" && kind.bytes().all(plain)
@@ -424,16 +466,16 @@ pub(crate) async fn guarded<'a, T>(
     call: &Call<'_>,
     start: impl FnOnce() -> Answering<'a, T>,
 ) -> Result<T, ErrorObject> {
-    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(start))
-        .map_err(|panic| super::unwind::text(&*panic));
-    let outcome = match started {
+    let outcome = match catch_unwind(AssertUnwindSafe(start)) {
         Ok(future) => Caught(future).await,
-        Err(panic) => Err(panic),
+        Err(panic) => Err(unwind::text(&*panic)),
     };
-    outcome.unwrap_or_else(|panic| {
-        tracing::error!(method = call.method, panic, "a handler panicked");
-        Err(ErrorObject::internal("Internal error"))
-    })
+    outcome.unwrap_or_else(|panic| Err(panicked(call, &panic)))
+}
+
+fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {
+    tracing::error!(method = call.method, panic, "a handler panicked");
+    ErrorObject::internal("Internal error")
 }
 
 // ---- parameters ----
@@ -480,10 +522,29 @@ fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> {
     Ok(List { cursor })
 }
 
-fn completion(text: &str) -> Result<Complete, ErrorObject> {
-    let params = envelope::raw_params(text).map_or("{}", RawValue::get);
-    serde_json::from_str(params)
-        .map_err(|error| ErrorObject::invalid_params(format!("Invalid params: {error}")))
+fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
+    let invalid = |name: &str, why: &str| ErrorObject::invalid_params(format!("`{name}`: {why}"));
+    let (Some(reference), Some(argument)) = (params.reference, params.argument) else {
+        let missing = if params.reference.is_none() {
+            "ref"
+        } else {
+            "argument"
+        };
+        return Err(invalid(missing, "missing"));
+    };
+    let mut completion = CompleteRequestParams::new(
+        read(reference).map_err(|error| invalid("ref", &error))?,
+        read(argument).map_err(|error| invalid("argument", &error))?,
+    );
+    if let Some(context) = object_of("context", params.context)? {
+        let context = read(context).map_err(|error| invalid("context", &error))?;
+        completion.context = Some(context);
+    }
+    Ok(completion)
+}
+
+fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
 }
 
 // ---- answers ----
@@ -495,12 +556,13 @@ struct Writer<'a, 'o> {
 }
 
 impl Writer<'_, '_> {
-    fn reply<T: Serialize + WithMeta>(&mut self, reply: Reply<T>) -> Result<(), ErrorObject> {
+    fn reply<T: Outgoing>(&mut self, reply: Reply<T>) -> Result<(), ErrorObject> {
         match reply {
             Reply::Complete(mut result) => {
-                let meta = result.take_meta();
+                let meta = result.prepare();
                 self.complete(&result, meta.as_ref())
             }
+            Reply::Rendered(rendered) => self.rendered(&rendered),
             Reply::InputRequired(mut input) => {
                 gate(self.call, &input)?;
                 let meta = input.take_meta();
@@ -539,7 +601,12 @@ impl Writer<'_, '_> {
         let identity = self.endpoint.identity.as_deref().map(RawValue::get);
         self.out.reserve(rendered.json.len() + 256);
         let meta = rendered.meta.as_ref();
-        write::rendered(self.out, self.call.id, &rendered.json, meta, identity)
+        let kind = rendered.result_type.as_deref().unwrap_or("complete");
+        if !may_name_a_result(kind) {
+            tracing::error!(self.call.method, kind, "no result may be of this type");
+            return Err(ErrorObject::internal("Internal error"));
+        }
+        write::rendered(self.out, self.call.id, kind, &rendered.json, meta, identity)
             .map_err(|error| self.unwritable(&error))
     }
 
@@ -635,7 +702,7 @@ fn http_notification(message: &Message<'_>, inbound: &Inbound) -> Answer {
     };
     let fault = fault.or_else(|| match header(headers, &MCP_METHOD) {
         Header::Absent | Header::None => None,
-        method => check_header("Mcp-Method", method, message.method()).err(),
+        method => check_method(method, message.method()).err(),
     });
     match fault {
         Some(fault) => Answer::fault(None, &fault),

@@ -33,7 +33,8 @@ pub(crate) struct Inner {
 /// The revisions this endpoint serves, newest first (AMB-06).
 pub(crate) const SERVED: &[Version] = Version::MODERN;
 
-/// What a peer may use up. The defaults suit a server on the open network.
+/// What peers may use up: each message by itself, calls and subscriptions all together. The
+/// defaults suit a server on the open network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -114,6 +115,33 @@ impl Endpoint {
         let mut discover = DiscoverResult::new(versions, about.capabilities.clone())
             .cache(about.cache.0, about.cache.1);
         discover.instructions = about.instructions;
+        let announces = [
+            about
+                .capabilities
+                .tools
+                .as_ref()
+                .and_then(|tools| tools.list_changed),
+            about
+                .capabilities
+                .prompts
+                .as_ref()
+                .and_then(|prompts| prompts.list_changed),
+            about
+                .capabilities
+                .resources
+                .as_ref()
+                .and_then(|resources| resources.list_changed),
+            about
+                .capabilities
+                .resources
+                .as_ref()
+                .and_then(|resources| resources.subscribe),
+        ];
+        if announces.contains(&Some(true)) && about.changes.is_none() {
+            tracing::warn!(
+                "changes are offered but nobody can announce one; give About::changes a Changes"
+            );
+        }
         let identity = about
             .identify
             .then(|| to_raw_value(&about.info).expect("an implementation is plain JSON"));

@@ -69,10 +69,10 @@ pub(crate) struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         // After a cancellation the id may be another request's already.
-        if let Entry::Occupied(entry) = self.table.lock().entry(self.id.clone())
-            && Arc::ptr_eq(entry.get(), &self.outbox)
-        {
-            entry.remove();
+        let mut table = self.table.lock();
+        let ours = |outbox: &Arc<Outbox>| Arc::ptr_eq(outbox, &self.outbox);
+        if table.get(&self.id).is_some_and(ours) {
+            table.remove(&self.id);
         }
     }
 }

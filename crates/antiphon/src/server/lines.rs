@@ -35,7 +35,10 @@ impl Lines {
         one_line(&mut state.buffer[start..]);
         state.buffer.push(b'\n');
         drop(state);
-        self.filled.notify_one();
+        // Whoever takes the buffer takes all of it.
+        if start == 0 {
+            self.filled.notify_one();
+        }
     }
 
     /// Swaps what waits into `buffer`, which must be empty; `false` once closed and drained.

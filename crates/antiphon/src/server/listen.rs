@@ -1,11 +1,9 @@
 //! `subscriptions/listen`: the one request that stays open.
 
-use std::{future::poll_fn, task::Poll};
+use std::{collections::BTreeSet, future::poll_fn, task::Poll};
 
 use antiphon_core::envelope::Params;
-use antiphon_types::{
-    CancelledNotificationParams, ErrorObject, ServerCapabilities, SubscriptionFilter,
-};
+use antiphon_types::{ErrorObject, ServerCapabilities, SubscriptionFilter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -32,6 +30,8 @@ pub(crate) struct Tagged<'a> {
     notifications: Option<&'a SubscriptionFilter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uri: Option<&'a str>,
+    #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a RawValue>,
     #[serde(rename = "_meta")]
     tag: Tag<'a>,
 }
@@ -41,6 +41,7 @@ impl<'a> Tagged<'a> {
         Self {
             notifications: None,
             uri: None,
+            request_id: None,
             tag: Tag { id, identity: None },
         }
     }
@@ -72,7 +73,8 @@ pub(crate) async fn run<'a>(
         ));
     };
     let offered = honoured(asked, &endpoint.capabilities);
-    let filter = guarded(call, || endpoint.service.listen(call, offered)).await?;
+    let chosen = guarded(call, || endpoint.service.listen(call, offered.clone())).await?;
+    let filter = both(offered, &chosen);
     let listener = endpoint.changes.listen(&filter);
     let id: &RawValue = serde_json::from_str(call.id)
         .map_err(|_| ErrorObject::invalid_request("Invalid request: `id` cannot be read"))?;
@@ -86,38 +88,64 @@ pub(crate) async fn run<'a>(
         .deliver("notifications/subscriptions/acknowledged", &acknowledged);
     loop {
         call.outbox.room().await;
-        let change = next(&listener, call).await;
-        let method = match &change {
-            Change::Tools => "notifications/tools/list_changed",
-            Change::Prompts => "notifications/prompts/list_changed",
-            Change::Resources => "notifications/resources/list_changed",
-            Change::Resource(_) => "notifications/resources/updated",
-            Change::End => {
-                // AMB-01: on HTTP the result alone ends it.
-                if call.outbox.is_on_lines() {
-                    let cancelled = CancelledNotificationParams::new(call.id());
-                    call.outbox.deliver("notifications/cancelled", &cancelled);
+        for change in changes(&listener, call).await {
+            let mut params = tagged();
+            let method = match &change {
+                Change::Tools => "notifications/tools/list_changed",
+                Change::Prompts => "notifications/prompts/list_changed",
+                Change::Resources => "notifications/resources/list_changed",
+                Change::Resource(uri) => {
+                    params.uri = Some(uri);
+                    "notifications/resources/updated"
                 }
-                let mut closing = tagged();
-                closing.tag.identity = endpoint.identity.as_deref();
-                return Ok(closing);
-            }
-        };
-        let mut params = tagged();
-        if let Change::Resource(uri) = &change {
-            params.uri = Some(uri);
+                Change::End => {
+                    // AMB-01: on HTTP the result alone ends it.
+                    if call.outbox.is_on_lines() {
+                        params.request_id = Some(id);
+                        call.outbox.deliver("notifications/cancelled", &params);
+                    }
+                    let mut closing = tagged();
+                    closing.tag.identity = endpoint.identity.as_deref();
+                    return Ok(closing);
+                }
+            };
+            call.outbox.deliver(method, &params);
         }
-        call.outbox.deliver(method, &params);
     }
 }
 
-/// The next change, or the end if the connection is about to close.
-async fn next(listener: &Listener, call: &Call<'_>) -> Change {
-    poll_fn(|context| match call.outbox.is_ending() {
-        true => Poll::Ready(Change::End),
-        false => listener.poll_next(context),
+/// What changed, or the end if the connection is about to close.
+async fn changes(listener: &Listener, call: &Call<'_>) -> BTreeSet<Change> {
+    poll_fn(|context| match call.outbox.is_ending(context) {
+        true => Poll::Ready(BTreeSet::from([Change::End])),
+        false => listener.poll_changes(context),
     })
     .await
+}
+
+/// What is in both filters: a service may narrow what was asked for, never widen it (SUB-S-01).
+fn both(offered: SubscriptionFilter, chosen: &SubscriptionFilter) -> SubscriptionFilter {
+    let uris = chosen.resource_subscriptions.as_deref().unwrap_or_default();
+    SubscriptionFilter {
+        tools_list_changed: offered
+            .tools_list_changed
+            .filter(|_| chosen.tools_list_changed == Some(true)),
+        prompts_list_changed: offered
+            .prompts_list_changed
+            .filter(|_| chosen.prompts_list_changed == Some(true)),
+        resources_list_changed: offered
+            .resources_list_changed
+            .filter(|_| chosen.resources_list_changed == Some(true)),
+        resource_subscriptions: offered
+            .resource_subscriptions
+            .filter(|_| chosen.resource_subscriptions.is_some())
+            .map(|offered| {
+                offered
+                    .into_iter()
+                    .filter(|uri| uris.contains(uri))
+                    .collect()
+            }),
+    }
 }
 
 fn filter(raw: Option<&RawValue>) -> Result<SubscriptionFilter, ErrorObject> {

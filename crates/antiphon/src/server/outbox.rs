@@ -34,7 +34,10 @@ struct State {
     shut: bool,
     cancelled: bool,
     ending: bool,
-    waker: Option<Waker>,
+    /// Whoever takes the messages, or runs the request on a line transport.
+    reader: Option<Waker>,
+    /// A request that waits until its messages were taken, or for its end.
+    sender: Option<Waker>,
 }
 
 impl Outbox {
@@ -46,17 +49,24 @@ impl Outbox {
         }
     }
 
-    /// Sends a notification that may be lost to a slow reader.
+    /// Sends a notification, unless the reader is too slow for it.
     pub(crate) fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
-        self.push(method, params, WAITING_BYTES);
+        let has_room = match &self.lines {
+            Some(lines) => lines.has_room(),
+            None => self.lock().bytes < WAITING_BYTES,
+        };
+        if has_room {
+            self.deliver(method, params);
+        } else {
+            tracing::debug!(
+                method,
+                "the client reads too slowly; a notification was dropped"
+            );
+        }
     }
 
     /// Sends a notification whatever waits already; [`Outbox::room`] paces the sender.
     pub(crate) fn deliver(&self, method: &str, params: &(impl Serialize + ?Sized)) {
-        self.push(method, params, usize::MAX);
-    }
-
-    fn push(&self, method: &str, params: &(impl Serialize + ?Sized), limit: usize) {
         let mut message = Vec::with_capacity(256);
         if let Err(error) = write::notification(&mut message, method, params) {
             tracing::error!(method, %error, "a notification does not serialise and was dropped");
@@ -67,38 +77,28 @@ impl Outbox {
             return;
         }
         if let Some(lines) = &self.lines {
-            if limit == usize::MAX || lines.has_room() {
-                lines.push(&message);
-            }
-            return;
-        }
-        if state.bytes + message.len() > limit {
-            tracing::debug!(
-                method,
-                "the client reads too slowly; a notification was dropped"
-            );
+            lines.push(&message);
             return;
         }
         state.bytes += message.len();
         state.waiting.push(message);
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        wake(&mut state.reader);
     }
 
     /// Waits until what was sent before is on its way.
     pub(crate) async fn room(&self) {
-        match &self.lines {
-            Some(lines) => lines.room().await,
-            // The task that polls this future also takes the messages, right after.
-            None => {
-                poll_fn(|_| match self.lock().waiting.is_empty() {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
-                })
-                .await;
-            }
+        if let Some(lines) = &self.lines {
+            return lines.room().await;
         }
+        poll_fn(|context| {
+            let mut state = self.lock();
+            if state.waiting.is_empty() || state.shut {
+                return Poll::Ready(());
+            }
+            state.sender = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Sends the answer, the last message of this request, on a line transport.
@@ -117,31 +117,33 @@ impl Outbox {
         let mut state = self.lock();
         state.shut = true;
         state.cancelled = true;
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        wake(&mut state.reader);
+        wake(&mut state.sender);
     }
 
     /// Asks a request that stays open to come to its end.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.ending = true;
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
+        wake(&mut state.reader);
+        wake(&mut state.sender);
     }
 
-    /// Whether a request that stays open should come to its end; the task that runs it is woken
-    /// when it should.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.lock().ending
+    /// Whether a request that stays open should come to its end. If not, it is woken when it
+    /// should.
+    pub(crate) fn is_ending(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        if !state.ending {
+            state.sender = Some(context.waker().clone());
+        }
+        state.ending
     }
 
     /// Whether the request was cancelled. If not, the task is woken when it is.
     pub(crate) fn is_cancelled(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         if !state.cancelled {
-            state.waker = Some(context.waker().clone());
+            state.reader = Some(context.waker().clone());
         }
         state.cancelled
     }
@@ -171,14 +173,23 @@ impl Outbox {
     pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Vec<u8>> {
         let mut state = self.lock();
         if state.waiting.is_empty() {
-            state.waker = Some(context.waker().clone());
+            state.reader = Some(context.waker().clone());
         }
         state.bytes = 0;
+        wake(&mut state.sender);
         std::mem::take(&mut state.waiting)
     }
 
-    /// Nothing gets out from now on.
-    pub(crate) fn shut(&self) {
-        self.lock().shut = true;
+    /// Takes what waits and shuts the outbox: the request is over.
+    pub(crate) fn take_last(&self) -> Vec<Vec<u8>> {
+        let mut state = self.lock();
+        state.shut = true;
+        std::mem::take(&mut state.waiting)
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
     }
 }

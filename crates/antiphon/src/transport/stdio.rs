@@ -6,12 +6,18 @@
 use std::{io, sync::Arc};
 
 use antiphon_types::ErrorObject;
-use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::timeout,
+};
 
 use crate::{
     raw::Endpoint,
-    server::{connection::Connection, lines::Lines},
+    server::{
+        connection::{Connection, DRAIN},
+        lines::Lines,
+    },
 };
 
 /// Serves `endpoint` on this process's standard streams until standard input ends.
@@ -44,18 +50,15 @@ pub async fn serve_on(
     };
     tokio::pin!(write, read);
     tokio::select! {
-        // Whatever was answered is still written.
         read = &mut read => {
-            _ = write.await;
+            // Whatever was answered is still written, if somebody reads it.
+            _ = timeout(DRAIN, write).await;
             read
         }
-        written = &mut write => {
-            lines.close();
-            match written {
-                // Nobody reads our answers any more: as good as the end of the input.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                other => other,
-            }
+        written = &mut write => match written {
+            // Nobody reads our answers any more: as good as the end of the input.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
         }
     }
 }
@@ -79,22 +82,39 @@ async fn read(
     limit: usize,
 ) -> io::Result<()> {
     let mut reader = Reader::new(limit);
-    loop {
-        while let Some(line) = reader.next() {
-            match line {
-                Line::Message(message) => connection.receive(message),
-                Line::TooLong => {
-                    let error = format!("The line is longer than {limit} bytes");
-                    connection.refuse(&ErrorObject::invalid_request(error));
-                }
+    let mut open = true;
+    while open {
+        // While nobody takes the answers, no more requests are taken; but the end is noticed.
+        while lines.has_room() {
+            match reader.next() {
+                Some(line) => receive(connection, line, limit),
+                None => break,
             }
         }
-        lines.room().await;
-        if input.read_buf(reader.space()).await? == 0 {
-            if let Some(Line::Message(message)) = reader.rest() {
-                connection.receive(message);
-            }
-            return Ok(());
+        if !lines.has_room() && reader.is_ahead() {
+            lines.room().await;
+            continue;
+        }
+        tokio::select! {
+            read = input.read_buf(reader.space()) => open = read? > 0,
+            () = lines.room(), if !lines.has_room() => {}
+        }
+    }
+    while let Some(line) = reader.next() {
+        receive(connection, line, limit);
+    }
+    if let Some(line) = reader.rest() {
+        receive(connection, line, limit);
+    }
+    Ok(())
+}
+
+fn receive(connection: &Connection, line: Line, limit: usize) {
+    match line {
+        Line::Message(message) => connection.receive(message),
+        Line::TooLong => {
+            let error = format!("The line is longer than {limit} bytes");
+            connection.refuse(&ErrorObject::invalid_request(error));
         }
     }
 }
@@ -128,8 +148,17 @@ impl Reader {
     }
 
     fn space(&mut self) -> &mut BytesMut {
+        // A long line must not be paid for ever after.
+        if self.buffer.is_empty() && self.buffer.capacity() > 4 * CHUNK {
+            self.buffer = BytesMut::with_capacity(CHUNK);
+        }
         self.buffer.reserve(CHUNK / 4);
         &mut self.buffer
+    }
+
+    /// Whether enough is read to go on with for a while.
+    fn is_ahead(&self) -> bool {
+        self.buffer.len() >= CHUNK
     }
 
     fn next(&mut self) -> Option<Line> {
@@ -149,17 +178,34 @@ impl Reader {
             };
             let end = self.searched + at;
             self.searched = 0;
-            let line = self.buffer.split_to(end + 1);
-            if std::mem::take(&mut self.skipping) {
-                continue;
-            }
-            if end > self.limit {
+            let skipped = std::mem::take(&mut self.skipping);
+            if skipped || end > self.limit {
+                self.buffer.advance(end + 1);
+                if skipped {
+                    continue;
+                }
                 return Some(Line::TooLong);
             }
-            if let Some(line) = trim(&line[..end]) {
-                return Some(Line::Message(Bytes::copy_from_slice(line)));
+            if let Some(message) = self.take_line(end) {
+                return Some(Line::Message(message));
             }
         }
+    }
+
+    /// Takes the line that ends at `end`, without white space around it; `None` if that was all.
+    ///
+    /// A short line is copied, so that a call that runs for long holds on to no more than it.
+    fn take_line(&mut self, end: usize) -> Option<Bytes> {
+        const SHORT: usize = 16 * 1024;
+        if end <= SHORT {
+            let line = self.buffer[..end].trim_ascii();
+            let line = (!line.is_empty()).then(|| Bytes::copy_from_slice(line));
+            self.buffer.advance(end + 1);
+            return line;
+        }
+        let line = self.buffer.split_to(end + 1).freeze();
+        let trimmed = line.trim_ascii();
+        (!trimmed.is_empty()).then(|| line.slice_ref(trimmed))
     }
 
     /// A last line without a line break.
@@ -167,15 +213,10 @@ impl Reader {
         if self.skipping {
             return None;
         }
-        let line = self.buffer.split();
-        trim(&line).map(|line| Line::Message(Bytes::copy_from_slice(line)))
+        let line = self.buffer.split().freeze();
+        let trimmed = line.trim_ascii();
+        (!trimmed.is_empty()).then(|| Line::Message(line.slice_ref(trimmed)))
     }
-}
-
-/// A line without surrounding white space; `None` if that was all.
-fn trim(line: &[u8]) -> Option<&[u8]> {
-    let line = line.trim_ascii();
-    (!line.is_empty()).then_some(line)
 }
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;

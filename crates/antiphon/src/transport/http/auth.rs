@@ -141,9 +141,7 @@ pub(crate) fn token(headers: &HeaderMap) -> Result<String, NoToken> {
         (Some(value), None) => value.to_str().map_err(|_| NoToken::Malformed)?,
         _ => return Err(NoToken::Malformed),
     };
-    let Some((scheme, token)) = value.split_once(' ') else {
-        return Err(NoToken::Malformed);
-    };
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     // Another scheme is not for us: as good as nothing.
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(NoToken::Absent);
@@ -208,6 +206,7 @@ mod tests {
             ("Bearer abc", Ok("abc")),
             ("bearer  abc ", Ok("abc")),
             ("Basic abc", Err(NoToken::Absent)),
+            ("Negotiate", Err(NoToken::Absent)),
             ("Bearer", Err(NoToken::Malformed)),
             ("Bearer ", Err(NoToken::Malformed)),
             ("Bearer a b", Err(NoToken::Malformed)),

@@ -11,7 +11,11 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, Sleep, sleep},
+};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::server::{dispatch::Answer, lines::one_line, outbox::Outbox};
 
@@ -77,59 +81,64 @@ pub(crate) struct Exchange {
     pub(crate) outbox: Arc<Outbox>,
 }
 
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        self.outbox.shut();
-    }
-}
-
-impl std::fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Exchange")
-    }
-}
-
 /// An answer that began with a notification: server-sent events, the last of them the answer.
+///
+/// From here on the call is a task of its own, so that a client that does not read delays only
+/// itself. The task ends with the stream.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// The call, until it is answered.
-    exchange: Option<Exchange>,
     /// Messages taken from the outbox before the stream began.
     first: Vec<Vec<u8>>,
+    outbox: Arc<Outbox>,
+    /// The call, until it is answered.
+    task: Option<JoinHandle<Answer>>,
+    /// Done when the server is about to stop.
+    stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     quiet: Pin<Box<Sleep>>,
     keep_alive: Duration,
 }
 
 impl Events {
-    pub(crate) fn new(exchange: Exchange, first: Vec<Vec<u8>>, keep_alive: Duration) -> Self {
+    pub(crate) fn new(
+        exchange: Exchange,
+        first: Vec<Vec<u8>>,
+        keep_alive: Duration,
+        stopping: CancellationToken,
+    ) -> Self {
         Self {
-            exchange: Some(exchange),
             first,
+            outbox: exchange.outbox,
+            task: Some(tokio::spawn(exchange.answer)),
+            stopping: Some(Box::pin(stopping.cancelled_owned())),
             quiet: Box::pin(sleep(keep_alive)),
             keep_alive,
         }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let Some(exchange) = &mut self.exchange else {
-            return Poll::Ready(None);
-        };
+        if let Some(stopping) = &mut self.stopping
+            && stopping.as_mut().poll(context).is_ready()
+        {
+            self.stopping = None;
+            self.outbox.end();
+        }
         let mut frame = Vec::new();
         for message in std::mem::take(&mut self.first) {
             event(&mut frame, message);
         }
-        let answer = match frame.is_empty() {
-            true => exchange.answer.as_mut().poll(context),
-            false => return Poll::Ready(Some(frame.into())),
+        let Some(task) = &mut self.task else {
+            return Poll::Ready(None);
         };
-        for message in exchange.outbox.take(context) {
+        // The answer first: what was sent before it is in the outbox by then.
+        let answer = Pin::new(task).poll(context);
+        for message in self.outbox.take(context) {
             event(&mut frame, message);
         }
         if let Poll::Ready(answer) = answer {
-            if let Answer::Message { json, .. } = answer {
+            self.task = None;
+            if let Ok(Answer::Message { json, .. }) = answer {
                 event(&mut frame, json);
             }
-            self.exchange = None;
         } else if frame.is_empty() {
             // HTTP-S-17: a comment now and then tells proxies that somebody is there.
             if self.quiet.as_mut().poll(context).is_pending() {
@@ -137,13 +146,31 @@ impl Events {
             }
             frame.extend_from_slice(b": keep-alive\n\n");
         }
-        let again = Instant::now() + self.keep_alive;
-        self.quiet.as_mut().reset(again);
-        if frame.is_empty() {
-            return Poll::Ready(None);
+        self.quiet.as_mut().reset(Instant::now() + self.keep_alive);
+        match frame.is_empty() {
+            true => Poll::Ready(None),
+            false => Poll::Ready(Some(frame.into())),
         }
-        Poll::Ready(Some(frame.into()))
     }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            self.outbox.cancel();
+            task.abort();
+        }
+    }
+}
+
+/// The messages of a request that is over, as a stream that is over.
+pub(crate) fn finished(messages: Vec<Vec<u8>>, answer: Vec<u8>) -> Bytes {
+    let mut frame = Vec::new();
+    for message in messages {
+        event(&mut frame, message);
+    }
+    event(&mut frame, answer);
+    frame.into()
 }
 
 /// One message as one event; no ids, no resumption (HTTP-S-18, AMB-13).

@@ -25,7 +25,7 @@ use tokio::time::Sleep;
 
 use super::{
     auth::{self, Denied},
-    body::{Body, Events, Exchange},
+    body::{self, Body, Events, Exchange},
     guard,
     head::{self, Refused},
     service::Shared,
@@ -35,10 +35,11 @@ use crate::{
     server::{
         dispatch::{self, Answer, Inbound},
         outbox::Outbox,
+        unwind::Caught,
     },
 };
 
-type Verifying = Pin<Box<dyn Future<Output = Result<Principal, Denied>> + Send>>;
+type Verifying = Pin<Box<dyn Future<Output = Result<Result<Principal, Denied>, String>> + Send>>;
 
 pin_project! {
     /// The response to one request, on its way.
@@ -138,7 +139,8 @@ fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
         },
         Some(gate) => {
             let (gate, token) = (gate.clone(), auth::token(&parts.headers));
-            Step::Verifying(Box::pin(async move { gate.admit(token).await }))
+            let verifying = Caught(Box::pin(async move { gate.admit(token).await }));
+            Step::Verifying(Box::pin(verifying))
         }
     };
     (origin, step)
@@ -168,8 +170,12 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
             let mut response = match this.step {
                 Step::Refused(refused) => refused.take().expect("polled after it was ready"),
                 Step::Verifying(verifying) => match ready!(verifying.as_mut().poll(context)) {
-                    Err(denied) => deny(denied),
-                    Ok(principal) => {
+                    Err(panic) => {
+                        tracing::error!(panic, "the bearer verifier panicked");
+                        plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal error")
+                    }
+                    Ok(Err(denied)) => deny(denied),
+                    Ok(Ok(principal)) => {
                         let parts = this.parts.as_ref().expect("taken only to run");
                         *this.step = match check_head(this.shared, parts) {
                             Ok(()) => Step::Reading(Reading::new(Some(principal))),
@@ -206,14 +212,17 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                 Step::Running(exchange) => {
                     let running = exchange.as_mut().expect("polled after it was ready");
                     match running.answer.as_mut().poll(context) {
-                        Poll::Ready(answer) => whole(answer),
+                        Poll::Ready(answer) => over(answer, &running.outbox),
                         Poll::Pending => {
                             let first = running.outbox.take(context);
                             if first.is_empty() {
                                 return Poll::Pending;
                             }
                             let exchange = exchange.take().expect("it was there just now");
-                            events(Events::new(exchange, first, this.shared.keep_alive))
+                            let stopping = this.shared.stopping.clone();
+                            let keep_alive = this.shared.keep_alive;
+                            let body = Events::new(exchange, first, keep_alive, stopping);
+                            events(Body::events(body))
                         }
                     }
                 }
@@ -269,6 +278,18 @@ fn poll_body<B: http_body::Body>(
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// The answer of a request that is over already. What it notified of comes before it, as a
+/// stream; a status other than `200` can only go with plain JSON.
+fn over(answer: Answer, outbox: &Outbox) -> Response<Body> {
+    let messages = outbox.take_last();
+    match answer {
+        Answer::Message { status: 200, json } if !messages.is_empty() => {
+            events(Body::whole(body::finished(messages, json)))
+        }
+        answer => whole(answer),
+    }
+}
+
 /// An answer in one piece.
 fn whole(answer: Answer) -> Response<Body> {
     let (status, json) = match answer {
@@ -291,8 +312,8 @@ fn whole(answer: Answer) -> Response<Body> {
     response
 }
 
-fn events(events: Events) -> Response<Body> {
-    let mut response = Response::new(Body::events(events));
+fn events(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -302,7 +323,7 @@ fn events(events: Events) -> Response<Body> {
 }
 
 /// A refusal with an error nobody's id belongs to (HTTP-S-04).
-fn plain(status: StatusCode, text: &str) -> Response<Body> {
+pub(crate) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut json = Vec::new();
     write::error(&mut json, None, &ErrorObject::invalid_request(text));
     whole(Answer::Message {

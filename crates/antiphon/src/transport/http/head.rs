@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
-    header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
 };
 
 /// Why a request is refused on its head alone.
@@ -26,10 +26,17 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, limit: usize) -> Resul
             "Only POST is served here: protocol revision 2026-07-28 has no GET or DELETE",
         );
     }
-    if !headers.get(CONTENT_TYPE).is_some_and(is_json) {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    if !types.next().is_some_and(is_json) || types.next().is_some() {
         return refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "Content-Type must be application/json",
+        );
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        return refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "Content-Encoding is not supported",
         );
     }
     if !accepts_both(headers) {
@@ -70,31 +77,44 @@ fn is_json(value: &HeaderValue) -> bool {
 
 /// Whether both forms of answer are welcome; a request without `Accept` takes anything.
 fn accepts_both(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(ACCEPT).iter().peekable();
-    if values.peek().is_none() {
-        return true;
-    }
-    let (mut json, mut events) = (false, false);
-    for value in values {
-        if value.as_bytes() == b"application/json, text/event-stream" {
-            return true;
+    let mut values = headers.get_all(ACCEPT).iter();
+    match (values.next(), values.next()) {
+        (None, _) => true,
+        (Some(only), None) if only.as_bytes() == b"application/json, text/event-stream" => true,
+        _ => {
+            accepts(headers, b"application/json", b"application/*")
+                && accepts(headers, b"text/event-stream", b"text/*")
         }
+    }
+}
+
+/// Whether `Accept` allows a media type: the most specific range that fits decides.
+fn accepts(headers: &HeaderMap, exact: &[u8], group: &[u8]) -> bool {
+    let mut best = (0, false);
+    for value in headers.get_all(ACCEPT) {
         for range in value.as_bytes().split(|byte| *byte == b',') {
             let mut parts = range.split(|byte| *byte == b';');
             let essence = parts.next().unwrap_or_default().trim_ascii();
-            // A weight of zero takes it back.
-            if parts.any(|part| {
-                let part = part.trim_ascii();
-                part.starts_with(b"q=0") && part[3..].iter().all(|byte| b".0".contains(byte))
-            }) {
-                continue;
+            let rank = match essence {
+                range if range.eq_ignore_ascii_case(exact) => 3,
+                range if range.eq_ignore_ascii_case(group) => 2,
+                b"*/*" => 1,
+                _ => continue,
+            };
+            if rank > best.0 {
+                best = (rank, !parts.any(is_zero_weight));
             }
-            let is = |name: &[u8]| essence.eq_ignore_ascii_case(name);
-            json |= is(b"application/json") || is(b"application/*") || is(b"*/*");
-            events |= is(b"text/event-stream") || is(b"text/*") || is(b"*/*");
         }
     }
-    json && events
+    best.1
+}
+
+/// Whether a parameter of a media range says that it is not wanted.
+fn is_zero_weight(parameter: &[u8]) -> bool {
+    match parameter.trim_ascii() {
+        [b'q' | b'Q', b'=', weight @ ..] => weight.iter().all(|byte| b"0.".contains(byte)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +145,11 @@ mod tests {
         );
         let charset = ("content-type", "Application/JSON; charset=utf-8");
         assert_eq!(status(&Method::POST, &[charset]), 200);
+        assert_eq!(status(&Method::POST, &[JSON, JSON]), 415);
+        assert_eq!(
+            status(&Method::POST, &[JSON, ("content-encoding", "gzip")]),
+            415
+        );
         for (accept, expected) in [
             ("application/json, text/event-stream", 200),
             ("text/event-stream,application/json;q=0.9", 200),
@@ -133,6 +158,9 @@ mod tests {
             ("application/json", 406),
             ("text/event-stream", 406),
             ("application/json, text/event-stream;q=0", 406),
+            ("application/json;q=0, */*", 406),
+            ("text/event-stream; Q=0.0, */*", 406),
+            ("*/*;q=0, application/json, text/event-stream", 200),
             ("text/html", 406),
             ("", 406),
         ] {

@@ -9,9 +9,7 @@ use std::{
     time::Duration,
 };
 
-use antiphon_core::write;
-use antiphon_types::ErrorObject;
-use http::{Request, Response, StatusCode};
+use http::{Request, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -20,7 +18,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{body::Body, service::HttpService};
+use super::{future::plain, service::HttpService};
 
 /// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop.
 ///
@@ -37,6 +35,7 @@ pub fn serve(listener: TcpListener, service: HttpService) -> Serve {
         path: Some("/mcp".to_owned()),
         shutdown: Box::pin(pending()),
         drain: Duration::from_secs(30),
+        connections: 16_384,
     }
 }
 
@@ -47,6 +46,7 @@ pub struct Serve {
     path: Option<String>,
     shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
     drain: Duration,
+    connections: usize,
 }
 
 impl Serve {
@@ -62,7 +62,7 @@ impl Serve {
         self
     }
 
-    /// Stops in good order when `signal` is done: takes no more connections, ends
+    /// Stops in good order when `signal` is done: takes no more connections, ends this server's
     /// subscriptions, and waits for running calls.
     pub fn with_graceful_shutdown(
         mut self,
@@ -78,15 +78,22 @@ impl Serve {
         self
     }
 
+    /// How many connections may be open at once; more wait to be accepted. 16,384.
+    pub fn connections(mut self, most: usize) -> Self {
+        self.connections = most;
+        self
+    }
+
     async fn run(self) -> io::Result<()> {
         let stopping = CancellationToken::new();
         // Dropping the set ends its connections, so they end with this future, however it ends.
         let mut connections = JoinSet::new();
         let mut shutdown = self.shutdown;
+        let service = self.service.until(stopping.clone());
         let path: Arc<Option<String>> = self.path.into();
         loop {
             let stream = tokio::select! {
-                accepted = self.listener.accept() => match accepted {
+                accepted = self.listener.accept(), if connections.len() < self.connections => match accepted {
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         // Out of descriptors, most likely: others must close first.
@@ -98,12 +105,11 @@ impl Serve {
                 Some(_) = connections.join_next() => continue,
                 () = &mut shutdown => break,
             };
-            let (service, path) = (self.service.clone(), path.clone());
+            let (service, path) = (service.clone(), path.clone());
             connections.spawn(connection(stream, service, path, stopping.clone()));
         }
         drop(self.listener);
         stopping.cancel();
-        self.service.endpoint().end_subscriptions();
         let finished = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(self.drain, finished).await.is_err() {
             let open = connections.len();
@@ -144,14 +150,18 @@ async fn connection(
 ) {
     _ = stream.set_nodelay(true);
     let answer = service_fn(move |request: Request<Incoming>| {
+        // Strangers are refused wherever they knock.
         let here = path
             .as_deref()
             .is_none_or(|path| path == request.uri().path());
-        let response = here.then(|| service.respond(request));
+        let response = (here || !service.knows(&request)).then(|| service.respond(request));
         async move {
             match response {
                 Some(response) => response.await,
-                None => Ok::<_, Infallible>(elsewhere()),
+                None => Ok::<_, Infallible>(plain(
+                    StatusCode::NOT_FOUND,
+                    "Nothing is served at this path",
+                )),
             }
         }
     });
@@ -171,20 +181,4 @@ async fn connection(
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended");
     }
-}
-
-fn elsewhere() -> Response<Body> {
-    let mut json = Vec::new();
-    write::error(
-        &mut json,
-        None,
-        &ErrorObject::invalid_request("Nothing is served at this path"),
-    );
-    let mut response = Response::new(Body::whole(json));
-    *response.status_mut() = StatusCode::NOT_FOUND;
-    response.headers_mut().insert(
-        http::header::CONTENT_TYPE,
-        http::HeaderValue::from_static("application/json"),
-    );
-    response
 }

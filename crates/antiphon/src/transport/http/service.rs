@@ -9,6 +9,7 @@ use std::{
 };
 
 use http::{Request, Response};
+use tokio_util::sync::CancellationToken;
 
 use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard};
 use crate::{auth::Verifier, raw::Endpoint};
@@ -27,9 +28,11 @@ pub struct HttpService {
 pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     pub(crate) guard: Guard,
-    pub(crate) gate: Option<Gate>,
+    pub(crate) gate: Option<Arc<Gate>>,
     pub(crate) keep_alive: Duration,
     pub(crate) body_timeout: Duration,
+    /// Cancelled when the server around it is about to stop.
+    pub(crate) stopping: CancellationToken,
 }
 
 /// Makes `endpoint` a tower service.
@@ -41,6 +44,7 @@ pub fn service(endpoint: Endpoint) -> HttpService {
             gate: None,
             keep_alive: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
+            stopping: CancellationToken::new(),
         }),
     }
 }
@@ -71,19 +75,14 @@ impl HttpService {
         self
     }
 
-    /// Demands a bearer token that `verifier` accepts.
+    /// Demands a bearer token that `verifier` accepts. Scopes and metadata come after it.
     pub fn verifier(mut self, verifier: impl Verifier) -> Self {
         let shared = self.shared();
-        let (resource_metadata, scopes) = shared
-            .gate
-            .take()
-            .map(|gate| (gate.resource_metadata, gate.scopes))
-            .unwrap_or_default();
-        shared.gate = Some(Gate {
+        shared.gate = Some(Arc::new(Gate {
             verifier: Arc::new(verifier),
-            resource_metadata,
-            scopes,
-        });
+            resource_metadata: None,
+            scopes: Vec::new(),
+        }));
         self
     }
 
@@ -122,6 +121,18 @@ impl HttpService {
         &self.shared.endpoint
     }
 
+    /// Ends its subscriptions, open ones and new ones, once `stopping` is cancelled.
+    pub(crate) fn until(mut self, stopping: CancellationToken) -> Self {
+        self.shared().stopping = stopping;
+        self
+    }
+
+    /// Whether a request comes from somebody who may call at all.
+    pub(crate) fn knows<B>(&self, request: &Request<B>) -> bool {
+        let guard = &self.shared.guard;
+        guard.check(request.uri(), request.headers()).is_ok()
+    }
+
     /// Answers one request.
     pub(crate) fn respond<B>(&self, request: Request<B>) -> ResponseFuture<B>
     where
@@ -135,7 +146,8 @@ impl HttpService {
     }
 
     fn gate(&mut self) -> &mut Gate {
-        self.shared().gate.as_mut().expect("`verifier` comes first")
+        let gate = self.shared().gate.as_mut().expect("`verifier` comes first");
+        Arc::make_mut(gate)
     }
 }
 
