@@ -36,7 +36,7 @@ pub struct Call<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Lazy {
-    capabilities: OnceLock<Result<ClientCapabilities, Error>>,
+    capabilities: OnceLock<Box<Result<ClientCapabilities, Error>>>,
     progress: OnceLock<Progress>,
     cancellation: OnceLock<CancellationToken>,
 }
@@ -79,12 +79,13 @@ impl Call<'_> {
     pub fn capabilities(&self) -> Result<&ClientCapabilities, Error> {
         let read = || {
             let raw = self.meta.client_capabilities.map_or("{}", RawValue::get);
-            serde_json::from_str(raw).map_err(|error| {
+            let read = serde_json::from_str(raw).map_err(|error| {
                 Error::invalid_params(format!("`{CLIENT_CAPABILITIES}` cannot be read: {error}"))
-            })
+            });
+            Box::new(read)
         };
         let capabilities = self.lazy.capabilities.get_or_init(read);
-        capabilities.as_ref().map_err(Clone::clone)
+        Result::as_ref(capabilities).map_err(Clone::clone)
     }
 
     /// What the client says it is. For display only: anyone can say anything (META-B-02).

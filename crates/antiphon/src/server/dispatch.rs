@@ -268,6 +268,7 @@ fn check_method(header: Header<'_>, body: &str) -> Result<(), Fault> {
 fn check_name(header: Header<'_>, body: &str) -> Result<(), Fault> {
     let why = match header {
         Header::None => return Ok(()),
+        Header::Value(value) if value == body && !value.starts_with("=?") => return Ok(()),
         Header::Value(value) => match mirror::decode(value) {
             Ok(value) if value == body => return Ok(()),
             Ok(value) => {
