@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
+use crate::extra;
 use crate::meta::MetaObject;
 use crate::tagged::{self, Tagged};
 
@@ -162,6 +164,9 @@ pub struct CompleteResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl CompleteResult {
@@ -182,6 +187,7 @@ impl CompleteResult {
         Self {
             completion,
             meta: None,
+            extra: Map::new(),
         }
     }
 

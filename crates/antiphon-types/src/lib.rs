@@ -16,6 +16,7 @@ mod content;
 mod decode;
 mod discover;
 mod elicit;
+mod extra;
 mod form;
 mod implementation;
 mod jsonrpc;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::cache::{self, CacheScope, cacheable};
 use crate::content::Annotations;
+use crate::extra;
 use crate::implementation::Icon;
 use crate::meta::MetaObject;
 
@@ -300,6 +301,9 @@ pub struct ListResourcesResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListResourcesResult {
@@ -311,6 +315,7 @@ impl ListResourcesResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -344,6 +349,9 @@ pub struct ListResourceTemplatesResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListResourceTemplatesResult {
@@ -355,6 +363,7 @@ impl ListResourceTemplatesResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -420,6 +429,9 @@ pub struct ReadResourceResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ReadResourceResult {
@@ -430,6 +442,7 @@ impl ReadResourceResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
