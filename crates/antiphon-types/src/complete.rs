@@ -47,6 +47,7 @@ setters!(CompleteRequestParams { plain { context: CompleteContext, meta: MetaObj
 /// What is being filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
+#[non_exhaustive]
 pub enum Reference {
     /// A prompt.
     #[serde(rename = "ref/prompt")]

@@ -19,6 +19,7 @@ pub enum Role {
 
 /// One piece of content, told apart by its `type`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ContentBlock {
     /// `text`.
     Text(TextContent),

@@ -74,6 +74,7 @@ methods! {
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Outcome<T> {
     /// With its result.
     Complete(T),

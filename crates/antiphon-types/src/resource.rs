@@ -115,6 +115,7 @@ setters!(ResourceTemplate {
 
 /// What a resource holds.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),

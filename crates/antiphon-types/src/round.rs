@@ -23,6 +23,7 @@ const ROOTS: &str = "roots/list";
 
 /// One question to the client: a bare `method` and `params`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum InputRequest {
     /// `elicitation/create`: ask the user.
     Elicit(ElicitRequestParams),
