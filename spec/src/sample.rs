@@ -16,21 +16,29 @@ pub(crate) struct Sample {
     pub(crate) json: Value,
     /// The same after decoding it and writing it once more.
     pub(crate) again: Result<Value, String>,
+    /// Decodes other text as the same type and writes it again.
+    #[cfg(test)]
+    pub(crate) rewrite: fn(&str) -> Result<Value, String>,
 }
 
 impl Sample {
     pub(crate) fn new<T: Serialize + DeserializeOwned>(definitions: &[&str], value: &T) -> Self {
         let text = serde_json::to_string(value).expect("wire types have string keys only");
         let json = serde_json::from_str(&text).expect("a serializer writes JSON");
-        let again = serde_json::from_str::<T>(&text)
-            .and_then(serde_json::to_value)
-            .map_err(|error| error.to_string());
         Self {
             definitions: definitions.iter().map(|&name| name.to_owned()).collect(),
             json,
-            again,
+            again: rewrite::<T>(&text),
+            #[cfg(test)]
+            rewrite: rewrite::<T>,
         }
     }
+}
+
+fn rewrite<T: Serialize + DeserializeOwned>(text: &str) -> Result<Value, String> {
+    antiphon_types::decode::<T>(text)
+        .and_then(serde_json::to_value)
+        .map_err(|error| error.to_string())
 }
 
 /// The samples of one revision.

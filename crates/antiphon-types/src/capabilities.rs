@@ -27,6 +27,9 @@ pub struct ClientCapabilities {
     /// Tasks, in revision 2025-11-25 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Value>,
+    /// Members this revision does not define.
+    #[serde(flatten)]
+    pub extra: Object,
 }
 
 impl ClientCapabilities {
@@ -51,7 +54,8 @@ impl ClientCapabilities {
     /// The part of `required` that `self` does not declare, `None` if it
     /// declares all of it.
     ///
-    /// An `elicitation` that names no mode means form, on either side.
+    /// An `elicitation` that names no mode means form, on either side. Nothing
+    /// in `extra` is compared.
     pub fn missing(&self, required: &Self) -> Option<Self> {
         let missing = Self {
             elicitation: missing_elicitation(
@@ -63,6 +67,7 @@ impl ClientCapabilities {
             extensions: missing_keys(self.extensions.as_ref(), required.extensions.as_ref()),
             experimental: missing_keys(self.experimental.as_ref(), required.experimental.as_ref()),
             tasks: missing_value(self.tasks.as_ref(), required.tasks.as_ref()),
+            extra: Object::new(),
         };
         (!missing.is_empty()).then_some(missing)
     }
@@ -202,6 +207,9 @@ pub struct ServerCapabilities {
     /// Tasks, in revision 2025-11-25 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Value>,
+    /// Members this revision does not define.
+    #[serde(flatten)]
+    pub extra: Object,
 }
 
 impl ServerCapabilities {
@@ -458,6 +466,12 @@ mod tests {
                 json!({"tasks": {"list": {}}}),
                 json!({"tasks": {"list": {}, "requests": {"sampling": {"createMessage": {}}}}}),
                 json!({"tasks": {"requests": {"sampling": {"createMessage": {}}}}}),
+            ),
+            (json!({}), json!({"charts": {}}), json!(null)),
+            (
+                json!({"charts": {}}),
+                json!({"charts": {"deep": {}}, "roots": {}}),
+                json!({"roots": {}}),
             ),
         ];
         for (declared, required, missing) in table {

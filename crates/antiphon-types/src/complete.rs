@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
+use crate::extra;
 use crate::meta::MetaObject;
+use crate::tagged::{self, Tagged};
 
 /// Most values one result may hold.
 const MAX_VALUES: usize = 100;
@@ -41,8 +45,9 @@ impl CompleteRequestParams {
 setters!(CompleteRequestParams { plain { context: CompleteContext, meta: MetaObject } });
 
 /// What is being filled in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
+#[non_exhaustive]
 pub enum Reference {
     /// A prompt.
     #[serde(rename = "ref/prompt")]
@@ -73,6 +78,43 @@ impl Reference {
     /// The template of this URI template.
     pub fn resource(uri: impl Into<String>) -> Self {
         Self::Resource { uri: uri.into() }
+    }
+}
+
+impl Tagged for Reference {
+    const TAG: &'static str = "type";
+    const DEFAULT: Option<&'static str> = None;
+
+    fn from_tag<'de, D: Deserializer<'de>>(tag: &str, rest: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Prompt {
+            name: String,
+            title: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Resource {
+            uri: String,
+        }
+        match tag {
+            "ref/prompt" => {
+                let Prompt { name, title } = Prompt::deserialize(rest)?;
+                Ok(Self::Prompt { name, title })
+            }
+            "ref/resource" => {
+                let Resource { uri } = Resource::deserialize(rest)?;
+                Ok(Self::Resource { uri })
+            }
+            other => Err(D::Error::unknown_variant(
+                other,
+                &["ref/prompt", "ref/resource"],
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        tagged::deserialize(from)
     }
 }
 
@@ -123,6 +165,9 @@ pub struct CompleteResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl CompleteResult {
@@ -143,6 +188,7 @@ impl CompleteResult {
         Self {
             completion,
             meta: None,
+            extra: Map::new(),
         }
     }
 

@@ -17,19 +17,20 @@ pub enum Role {
     Assistant,
 }
 
-/// One piece of content, told apart by its `type`.
+/// One piece of content, told apart by its `type`; the larger kinds are boxed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ContentBlock {
     /// `text`.
     Text(TextContent),
     /// `image`.
-    Image(ImageContent),
+    Image(Box<ImageContent>),
     /// `audio`.
-    Audio(AudioContent),
+    Audio(Box<AudioContent>),
     /// `resource_link`: a resource to read.
-    ResourceLink(Resource),
+    ResourceLink(Box<Resource>),
     /// `resource`: a resource already read.
-    Resource(EmbeddedResource),
+    Resource(Box<EmbeddedResource>),
     /// A type unknown here, the whole object as it came.
     Other(Map<String, Value>),
 }
@@ -42,22 +43,22 @@ impl ContentBlock {
 
     /// An image, as Base64.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Image(ImageContent::new(data, mime_type))
+        ImageContent::new(data, mime_type).into()
     }
 
     /// A sound, as Base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Audio(AudioContent::new(data, mime_type))
+        AudioContent::new(data, mime_type).into()
     }
 
     /// The contents of a resource.
     pub fn resource(resource: ResourceContents) -> Self {
-        Self::Resource(EmbeddedResource::new(resource))
+        EmbeddedResource::new(resource).into()
     }
 
     /// A link to a resource.
     pub fn link(resource: Resource) -> Self {
-        Self::ResourceLink(resource)
+        resource.into()
     }
 
     /// The text, if it is a text block.
@@ -77,25 +78,25 @@ impl From<TextContent> for ContentBlock {
 
 impl From<ImageContent> for ContentBlock {
     fn from(block: ImageContent) -> Self {
-        Self::Image(block)
+        Self::Image(Box::new(block))
     }
 }
 
 impl From<AudioContent> for ContentBlock {
     fn from(block: AudioContent) -> Self {
-        Self::Audio(block)
+        Self::Audio(Box::new(block))
     }
 }
 
 impl From<Resource> for ContentBlock {
     fn from(resource: Resource) -> Self {
-        Self::ResourceLink(resource)
+        Self::ResourceLink(Box::new(resource))
     }
 }
 
 impl From<EmbeddedResource> for ContentBlock {
     fn from(block: EmbeddedResource) -> Self {
-        Self::Resource(block)
+        Self::Resource(Box::new(block))
     }
 }
 
@@ -126,10 +127,10 @@ impl Tagged for ContentBlock {
     fn from_tag<'de, D: Deserializer<'de>>(tag: &str, rest: D) -> Result<Self, D::Error> {
         Ok(match tag {
             "text" => Self::Text(TextContent::deserialize(rest)?),
-            "image" => Self::Image(ImageContent::deserialize(rest)?),
-            "audio" => Self::Audio(AudioContent::deserialize(rest)?),
-            "resource_link" => Self::ResourceLink(Resource::deserialize(rest)?),
-            "resource" => Self::Resource(EmbeddedResource::deserialize(rest)?),
+            "image" => ImageContent::deserialize(rest)?.into(),
+            "audio" => AudioContent::deserialize(rest)?.into(),
+            "resource_link" => Resource::deserialize(rest)?.into(),
+            "resource" => EmbeddedResource::deserialize(rest)?.into(),
             _ => Self::Other(tagged::object::<Self, D>(tag, rest)?),
         })
     }
@@ -366,5 +367,11 @@ mod tests {
             from_value::<TextContent>(value).unwrap(),
             TextContent::new("a")
         );
+    }
+
+    #[test]
+    fn no_block_is_larger_than_a_text() {
+        assert_eq!(size_of::<ContentBlock>(), size_of::<TextContent>());
+        assert!(size_of::<ContentBlock>() <= 160);
     }
 }

@@ -1,9 +1,11 @@
 //! `server/discover`.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::cache::{self, CacheScope, cacheable};
 use crate::capabilities::ServerCapabilities;
+use crate::extra;
 use crate::meta::MetaObject;
 use crate::version::Version;
 
@@ -32,6 +34,9 @@ pub struct DiscoverResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl DiscoverResult {
@@ -47,6 +52,7 @@ impl DiscoverResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::tagged::{self, Tagged};
 
 /// What to ask the user, told apart by `mode`; none means form.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ElicitRequestParams {
     /// A form to fill in.
     Form(ElicitRequestFormParams),

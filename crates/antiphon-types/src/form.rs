@@ -133,6 +133,7 @@ impl<'de> Deserialize<'de> for FormSchema {
 /// Anything that would not be written back as it came is kept as
 /// [`PrimitiveSchema::Other`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum PrimitiveSchema {
     /// A text.
     String(StringSchema),
@@ -272,6 +273,7 @@ setters!(StringSchema {
 /// What a text must look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StringFormat {
     /// A mail address.
     Email,

@@ -1,9 +1,11 @@
 //! What only the revisions before 2026-07-28 have.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::capabilities::{ClientCapabilities, ServerCapabilities};
 use crate::elicit::ElicitRequestUrlParams;
+use crate::extra;
 use crate::implementation::Implementation;
 use crate::meta::MetaObject;
 use crate::notification::LoggingLevel;
@@ -59,6 +61,9 @@ pub struct InitializeResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl InitializeResult {
@@ -74,6 +79,7 @@ impl InitializeResult {
             server_info,
             instructions: None,
             meta: None,
+            extra: Map::new(),
         }
     }
 }

@@ -2,7 +2,9 @@
 //! peer that also speaks the earlier revisions needs.
 //!
 //! Plain data and serde, nothing else. A result is decoded by the method that
-//! was asked ([`decode_result`]), never by guessing from its fields.
+//! was asked ([`decode_result`]), never by guessing from its fields. Whatever
+//! else a peer sends should go through [`decode()`], which takes no list for an
+//! object.
 
 #[macro_use]
 mod setter;
@@ -11,8 +13,10 @@ mod cache;
 mod capabilities;
 mod complete;
 mod content;
+mod decode;
 mod discover;
 mod elicit;
+mod extra;
 mod form;
 mod implementation;
 mod jsonrpc;
@@ -41,6 +45,7 @@ pub use complete::{
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, Role, TextContent,
 };
+pub use decode::decode;
 pub use discover::DiscoverResult;
 pub use elicit::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams,

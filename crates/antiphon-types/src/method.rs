@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::complete::{CompleteRequestParams, CompleteResult};
+use crate::decode::decode;
 use crate::discover::DiscoverResult;
 use crate::listen::{SubscriptionsListenRequestParams, SubscriptionsListenResult};
 use crate::meta::{PaginatedRequestParams, RequestParams};
@@ -73,6 +74,7 @@ methods! {
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Outcome<T> {
     /// With its result.
     Complete(T),
@@ -81,7 +83,7 @@ pub enum Outcome<T> {
 }
 
 /// Decodes a result by the method that was asked and its `resultType` alone;
-/// without one it is complete.
+/// without one it is complete. As strict as [`decode()`](crate::decode()).
 pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, DecodeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -96,23 +98,12 @@ pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, De
         detail: None,
         source: Some(source),
     };
-    // A struct would also decode from a list.
-    if !raw.get().trim_start().starts_with('{') {
-        return Err(DecodeError {
-            method: M::NAME,
-            kind: DecodeErrorKind::Shape,
-            detail: Some("not an object".to_owned()),
-            source: None,
-        });
-    }
-    let Peek { result_type } = serde_json::from_str(raw.get()).map_err(json)?;
+    let Peek { result_type } = decode(raw.get()).map_err(json)?;
     match result_type.as_deref() {
-        None | Some("complete") => serde_json::from_str(raw.get())
-            .map(Outcome::Complete)
-            .map_err(json),
-        Some("input_required") if M::MAY_ASK => serde_json::from_str(raw.get())
-            .map(Outcome::InputRequired)
-            .map_err(json),
+        None | Some("complete") => decode(raw.get()).map(Outcome::Complete).map_err(json),
+        Some("input_required") if M::MAY_ASK => {
+            decode(raw.get()).map(Outcome::InputRequired).map_err(json)
+        }
         Some("input_required") => Err(DecodeError {
             method: M::NAME,
             kind: DecodeErrorKind::MayNotAsk,
@@ -241,6 +232,11 @@ mod tests {
                 Err(Shape),
             ),
             (r#"[[]]"#, Err(Shape)),
+            (r#"[[],null,null,null]"#, Err(Shape)),
+            (
+                r#"{"content":[{"type":"text","text":"","annotations":[null,1,null]}]}"#,
+                Err(Shape),
+            ),
             ("null", Err(Shape)),
         ] {
             assert_eq!(brief::<CallTool>(text), outcome, "{text}");

@@ -278,11 +278,15 @@ mod tests {
     }
 
     #[test]
-    fn cancelling_names_a_request() {
+    fn cancelling_names_a_request_or_none() {
         let text = r#"{"requestId":"L1","reason":"r"}"#;
         let params: CancelledNotificationParams = from_str(text).unwrap();
         assert_eq!(params, CancelledNotificationParams::new("L1").reason("r"));
         assert_eq!(to_string(&params).unwrap(), text);
-        assert!(from_str::<CancelledNotificationParams>("{}").is_err());
+        let none: CancelledNotificationParams = from_str("{}").unwrap();
+        assert_eq!(
+            (&none.request_id, to_string(&none).unwrap().as_str()),
+            (&None, "{}")
+        );
     }
 }

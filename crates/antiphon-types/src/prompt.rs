@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::cache::{self, CacheScope, cacheable};
 use crate::content::{ContentBlock, Role};
+use crate::extra;
 use crate::implementation::Icon;
 use crate::meta::MetaObject;
 
@@ -143,6 +144,9 @@ pub struct ListPromptsResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListPromptsResult {
@@ -154,6 +158,7 @@ impl ListPromptsResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -219,6 +224,9 @@ pub struct GetPromptResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl GetPromptResult {
@@ -228,6 +236,7 @@ impl GetPromptResult {
             description: None,
             messages,
             meta: None,
+            extra: Map::new(),
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::cache::{self, CacheScope, cacheable};
 use crate::content::Annotations;
+use crate::extra;
 use crate::implementation::Icon;
 use crate::meta::MetaObject;
 
@@ -114,6 +115,7 @@ setters!(ResourceTemplate {
 
 /// What a resource holds.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),
@@ -300,6 +302,9 @@ pub struct ListResourcesResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListResourcesResult {
@@ -311,6 +316,7 @@ impl ListResourcesResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -344,6 +350,9 @@ pub struct ListResourceTemplatesResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListResourceTemplatesResult {
@@ -355,6 +364,7 @@ impl ListResourceTemplatesResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -420,6 +430,9 @@ pub struct ReadResourceResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ReadResourceResult {
@@ -430,6 +443,7 @@ impl ReadResourceResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::capabilities::{ClientCapabilities, ElicitationCapability};
+use crate::decode::Strict;
 use crate::elicit::{ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams};
 use crate::meta::MetaObject;
 use crate::roots::ListRootsRequestParams;
@@ -22,6 +23,7 @@ const ROOTS: &str = "roots/list";
 
 /// One question to the client: a bare `method` and `params`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum InputRequest {
     /// `elicitation/create`: ask the user.
     Elicit(ElicitRequestParams),
@@ -56,12 +58,16 @@ impl InputRequest {
 
     fn from_parts(method: String, params: Option<Value>) -> Result<Self, serde_json::Error> {
         let required = |params: Option<Value>| {
-            params.ok_or_else(|| serde_json::Error::missing_field("params"))
+            params
+                .map(Strict)
+                .ok_or_else(|| serde_json::Error::missing_field("params"))
         };
         Ok(match method.as_str() {
-            ELICIT => Self::Elicit(serde_json::from_value(required(params)?)?),
-            SAMPLE => Self::Sample(serde_json::from_value(required(params)?)?),
-            ROOTS => Self::Roots(serde_json::from_value(params.unwrap_or_default())?),
+            ELICIT => Self::Elicit(Deserialize::deserialize(required(params)?)?),
+            SAMPLE => Self::Sample(Deserialize::deserialize(required(params)?)?),
+            ROOTS => Self::Roots(Deserialize::deserialize(Strict(
+                params.unwrap_or_default(),
+            ))?),
             _ => Self::Other { method, params },
         })
     }

@@ -376,6 +376,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 
 /// One piece of a sampling message, told apart by its `type`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum SamplingContent {
     /// `text`.
     Text(TextContent),

@@ -7,6 +7,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::decode::Strict;
+
 /// A type chosen by the text of its tag member.
 pub(crate) trait Tagged: Sized {
     /// Name of the tag member.
@@ -84,6 +86,6 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
                 .ok_or_else(|| A::Error::missing_field(T::TAG))?
                 .to_owned(),
         };
-        T::from_tag(&tag, Value::Object(whole)).map_err(A::Error::custom)
+        T::from_tag(&tag, Strict(Value::Object(whole))).map_err(A::Error::custom)
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::cache::{self, CacheScope, cacheable};
 use crate::content::ContentBlock;
+use crate::extra;
 use crate::implementation::Icon;
 use crate::meta::MetaObject;
 use crate::tagged;
@@ -172,6 +173,9 @@ pub struct ListToolsResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl ListToolsResult {
@@ -183,6 +187,7 @@ impl ListToolsResult {
             ttl_ms: Some(0),
             cache_scope: Some(CacheScope::Private),
             meta: None,
+            extra: Map::new(),
         }
     }
 }
@@ -272,6 +277,9 @@ pub struct CallToolResult {
     /// Metadata of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
+    /// Members this revision does not define.
+    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    pub extra: Map<String, Value>,
 }
 
 impl CallToolResult {
@@ -282,6 +290,7 @@ impl CallToolResult {
             structured_content: None,
             is_error: None,
             meta: None,
+            extra: Map::new(),
         }
     }
 

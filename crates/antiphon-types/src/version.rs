@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A protocol revision this crate knows; later ones compare greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Version {
     /// 2024-11-05.
     #[serde(rename = "2024-11-05")]
