@@ -117,6 +117,8 @@ behaviours! {
             ("completion/complete", json!({"ref": {"type": "ref/none"}, "argument": {"name": "a", "value": "b"}})),
             ("subscriptions/listen", json!({})),
             ("subscriptions/listen", json!({"notifications": 7})),
+            ("subscriptions/listen", json!({"notifications": [true, null, null, ["a"]]})),
+            ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": ["a", "b"]})),
         ] {
             let exchange = connection.ask(&request(5, method, params.clone())).await;
             assert_eq!(exchange.code(), -32602, "{method} {params}: {}", exchange.response);
@@ -287,6 +289,16 @@ behaviours! {
         // Declared on another request is not declared on this one (META-S-04).
         let message = request_as(&json!({}), 9, "tools/call", json!({"name": "ask"}));
         connection.ask(&message).await.refused(-32021, 400);
+        // A list is no object, whatever serde would make of it.
+        for declared in [
+            json!({"elicitation": [{}, {}]}),
+            json!({"elicitation": true}),
+            json!({"sampling": [null, null]}),
+            json!({"roots": [true]}),
+        ] {
+            let message = request_as(&declared, 9, "tools/call", json!({"name": "ask_all"}));
+            assert_eq!(connection.ask(&message).await.code(), -32602, "{declared}");
+        }
         // A capability of the wrong type.
         let message = request_as(&json!({"elicitation": 7}), 9, "tools/call", json!({"name": "ask"}));
         assert_eq!(connection.ask(&message).await.code(), -32602);

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
-use antiphon_types::{CreateMessageResult, ElicitResult, ErrorObject, ListRootsResult};
+use antiphon_types::{CreateMessageResult, ElicitResult, ErrorObject, ListRootsResult, decode};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error, MapAccess, Visitor},
@@ -92,7 +92,7 @@ impl<'a> Answers<'a> {
     fn read<T: DeserializeOwned>(&self, key: &str) -> Answer<T> {
         match self.raw(key) {
             None => Answer::Missing,
-            Some(raw) => match serde_json::from_str(raw.get()) {
+            Some(raw) => match decode(raw.get()) {
                 Ok(answer) => Answer::Given(answer),
                 Err(error) => Answer::Malformed(error.to_string()),
             },
@@ -146,6 +146,7 @@ mod tests {
             "no":{"action":"decline"},
             "bad":12345,
             "odd":{"action":"perhaps"},
+            "list":["accept",{"ok":true},null],
             "roots":{"roots":[{"uri":"file:///srv"}]},
             "text":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#);
         let answers = Answers::parse(Some(&raw)).expect("an object");
@@ -161,13 +162,14 @@ mod tests {
         assert_eq!(answers.elicit("other"), Answer::Missing);
         assert!(matches!(answers.elicit("bad"), Answer::Malformed(_)));
         assert!(matches!(answers.elicit("odd"), Answer::Malformed(_)));
+        assert!(matches!(answers.elicit("list"), Answer::Malformed(_)));
         assert!(matches!(answers.elicit("roots"), Answer::Malformed(_)));
         assert_eq!(
             answers.roots("roots").given().expect("given").roots[0].uri,
             "file:///srv"
         );
         assert_eq!(answers.sample("text").given().expect("given").model, "m");
-        assert_eq!(answers.keys().count(), 6);
+        assert_eq!(answers.keys().count(), 7);
     }
 
     /// MRTR-S-27: null is absent, anything but an object is refused.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use antiphon_core::envelope::Meta;
 use antiphon_types::{
     ClientCapabilities, Implementation, LoggingLevel, MetaObject, ProgressToken, RequestId,
-    Version, meta::CLIENT_CAPABILITIES,
+    Version, decode, meta::CLIENT_CAPABILITIES,
 };
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +79,7 @@ impl Call<'_> {
     pub fn capabilities(&self) -> Result<&ClientCapabilities, Error> {
         let read = || {
             let raw = self.meta.client_capabilities.map_or("{}", RawValue::get);
-            let read = serde_json::from_str(raw).map_err(|error| {
+            let read = decode(raw).map_err(|error| {
                 Error::invalid_params(format!("`{CLIENT_CAPABILITIES}` cannot be read: {error}"))
             });
             Box::new(read)

@@ -1,6 +1,6 @@
 //! [`Reply`]: a result, or questions.
 
-use antiphon_types::{CallToolResult, GetPromptResult, InputRequired, ReadResourceResult};
+use antiphon_types::{CallToolResult, GetPromptResult, InputRequired, ReadResourceResult, decode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -35,7 +35,7 @@ impl<T> Reply<T> {
         if kind.kind.map(RawValue::get) != Some(r#""input_required""#) {
             return Rendered::from_raw(result).map(Self::Rendered);
         }
-        serde_json::from_str(result.get())
+        decode(result.get())
             .map(Self::InputRequired)
             .map_err(|error| Error::internal(format!("not questions: {error}")))
     }

@@ -18,7 +18,7 @@ use antiphon_core::{
 };
 use antiphon_types::{
     CompleteRequestParams, ErrorObject, InputRequest, InputRequired, MetaObject, RequestId,
-    Version, code,
+    Version, code, decode,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, request::Parts};
@@ -545,7 +545,7 @@ fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+    decode(raw.get()).map_err(|error| error.to_string())
 }
 
 // ---- answers ----

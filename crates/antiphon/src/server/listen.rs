@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, future::poll_fn, task::Poll};
 
 use antiphon_core::envelope::Params;
-use antiphon_types::{ErrorObject, ServerCapabilities, SubscriptionFilter};
+use antiphon_types::{ErrorObject, ServerCapabilities, SubscriptionFilter, decode};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -150,7 +150,7 @@ fn both(offered: SubscriptionFilter, chosen: &SubscriptionFilter) -> Subscriptio
 
 fn filter(raw: Option<&RawValue>) -> Result<SubscriptionFilter, ErrorObject> {
     let raw = raw.ok_or_else(|| ErrorObject::invalid_params("`notifications` is missing"))?;
-    serde_json::from_str(raw.get())
+    decode(raw.get())
         .map_err(|error| ErrorObject::invalid_params(format!("`notifications`: {error}")))
 }
 
