@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, StringDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::decode::Strict;
@@ -64,7 +64,8 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
         if let Some(key) = map.next_key::<String>()? {
             if key == T::TAG {
                 let tag: String = map.next_value()?;
-                return T::from_tag(&tag, MapAccessDeserializer::new(map));
+                let rest = Rest { map, tag: T::TAG };
+                return T::from_tag(&tag, MapAccessDeserializer::new(rest));
             }
             whole.insert(key, map.next_value()?);
         }
@@ -87,5 +88,37 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
                 .to_owned(),
         };
         T::from_tag(&tag, Strict(Value::Object(whole))).map_err(A::Error::custom)
+    }
+}
+
+/// The members after the tag, which must not stand among them again: another reader might go
+/// by the second.
+struct Rest<A> {
+    map: A,
+    tag: &'static str,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some(key) = self.map.next_key::<String>()? else {
+            return Ok(None);
+        };
+        if key == self.tag {
+            return Err(A::Error::duplicate_field(self.tag));
+        }
+        seed.deserialize(StringDeserializer::new(key)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.map.size_hint()
     }
 }
