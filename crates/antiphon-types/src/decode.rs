@@ -455,4 +455,19 @@ mod tests {
             assert!(decode::<EmptyResult>(text).is_err(), "{text}");
         }
     }
+
+    /// Every real number is read back to the last digit.
+    #[test]
+    fn numbers_survive() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = f64::from_bits(bits);
+            if number.is_finite() {
+                let text = serde_json::to_string(&number).expect("a number");
+                let value: serde_json::Value = decode(&text).expect("JSON");
+                assert_eq!(value.to_string(), text);
+            }
+        }
+    }
 }
