@@ -436,6 +436,7 @@ behaviours! {
         assert!(exchange.text().starts_with(r#"{"a":[["#));
         let exchange = connection.ask(&call(2, "echo", json!({ "a": nested(100) }))).await;
         exchange.refused(-32600, 400);
+        assert_eq!(exchange.response["id"], 2);
         assert_eq!(connection.ask(&call(3, "echo", json!({}))).await.text(), "{}");
     }
 

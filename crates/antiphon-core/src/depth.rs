@@ -1,5 +1,5 @@
-//! The nesting cap. Raw JSON is skipped without recursion, so depth has to be bounded by hand,
-//! before a value is handed to code that does recurse.
+//! The nesting cap. The envelope skips raw JSON without recursion, so depth has to be bounded by
+//! hand before a value is handed to code that does recurse.
 
 /// Whether `json` nests objects and arrays deeper than `max` levels.
 ///

@@ -4,7 +4,7 @@
 //! | module | concern |
 //! |---|---|
 //! | [`envelope`] | one pass over an incoming message, borrowing from its bytes |
-//! | [`depth`] | the nesting cap, checked before anything is parsed |
+//! | [`depth`] | the nesting cap |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`answers`] | what came back for the questions of an earlier round |

@@ -464,8 +464,8 @@ mod tests {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let number = f64::from_bits(bits);
             if number.is_finite() {
-                let text = serde_json::to_string(&number).expect("a number");
-                let value: serde_json::Value = decode(&text).expect("JSON");
+                let text = to_string(&number).expect("a number");
+                let value: Value = decode(&text).expect("JSON");
                 assert_eq!(value.to_string(), text);
             }
         }

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    dispatch::{self, Answer, Inbound},
+    answer::Answer,
+    dispatch::{self, Inbound},
     endpoint::Endpoint,
     inflight::InFlight,
     lines::Lines,

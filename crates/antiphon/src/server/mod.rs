@@ -1,5 +1,7 @@
 //! What turns messages into calls and results into messages, whatever the transport.
 
+mod admit;
+pub(crate) mod answer;
 pub(crate) mod connection;
 pub(crate) mod dispatch;
 pub(crate) mod endpoint;
@@ -8,5 +10,6 @@ pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod log;
 pub(crate) mod outbox;
+mod params;
 pub(crate) mod progress;
 pub(crate) mod unwind;

@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::server::{dispatch::Answer, lines::one_line, outbox::Outbox};
+use crate::server::{answer::Answer, lines::one_line, outbox::Outbox};
 
 /// The body of a response.
 #[derive(Debug)]

@@ -33,7 +33,8 @@ use super::{
 use crate::{
     auth::Principal,
     server::{
-        dispatch::{self, Answer, Inbound},
+        answer::Answer,
+        dispatch::{self, Inbound},
         outbox::Outbox,
         unwind::Caught,
     },

@@ -1,0 +1,162 @@
+//! What goes back: results through the capability gate, errors with codes of this era, each
+//! written once.
+
+use antiphon_core::{negotiate::Fault, write};
+use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, code};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::endpoint::Inner;
+use crate::raw::{Call, Outgoing, Rendered, Reply};
+
+/// What goes back.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// One JSON-RPC message, and the status it has where there is one to send.
+    Message {
+        #[cfg_attr(
+            not(feature = "http"),
+            expect(dead_code, reason = "only HTTP has statuses")
+        )]
+        status: u16,
+        json: Vec<u8>,
+    },
+    /// A notification was taken.
+    Accepted,
+    /// There is nothing to say.
+    Nothing,
+}
+
+impl Answer {
+    pub(super) fn error(id: Option<&str>, status: u16, error: &ErrorObject) -> Self {
+        let mut json = Vec::with_capacity(160);
+        write::error(&mut json, id, error);
+        Self::Message { status, json }
+    }
+
+    pub(super) fn fault(id: Option<&str>, fault: &Fault) -> Self {
+        Self::error(id, fault.status, &fault.error)
+    }
+}
+
+/// Writes the result of one call.
+pub(super) struct Writer<'a, 'o> {
+    pub(super) endpoint: &'a Inner,
+    pub(super) call: &'a Call<'a>,
+    pub(super) out: &'o mut Vec<u8>,
+}
+
+impl Writer<'_, '_> {
+    pub(super) fn reply<T: Outgoing>(&mut self, reply: Reply<T>) -> Result<(), ErrorObject> {
+        match reply {
+            Reply::Complete(mut result) => {
+                let meta = result.prepare();
+                self.complete(&result, meta.as_ref())
+            }
+            Reply::Rendered(rendered) => self.rendered(&rendered),
+            Reply::InputRequired(mut input) => {
+                gate(self.call, &input)?;
+                let meta = input.take_meta();
+                self.write("input_required", &input, meta.as_ref())
+            }
+        }
+    }
+
+    pub(super) fn complete(
+        &mut self,
+        result: &impl Serialize,
+        meta: Option<&MetaObject>,
+    ) -> Result<(), ErrorObject> {
+        self.write("complete", result, meta)
+    }
+
+    fn write(
+        &mut self,
+        kind: &str,
+        result: &impl Serialize,
+        meta: Option<&MetaObject>,
+    ) -> Result<(), ErrorObject> {
+        let identity = self.endpoint.identity.as_deref().map(RawValue::get);
+        self.out.reserve(384);
+        write::result(self.out, self.call.id, kind, result, meta, identity)
+            .map_err(|error| self.unwritable(&error))
+    }
+
+    /// A result that brings its own `_meta`.
+    pub(super) fn whole(&mut self, result: &impl Serialize) -> Result<(), ErrorObject> {
+        write::result(self.out, self.call.id, "complete", result, None, None)
+            .map_err(|error| self.unwritable(&error))
+    }
+
+    pub(super) fn rendered<T>(&mut self, rendered: &Rendered<T>) -> Result<(), ErrorObject> {
+        let identity = self.endpoint.identity.as_deref().map(RawValue::get);
+        self.out.reserve(rendered.json.len() + 256);
+        let meta = rendered.meta.as_ref();
+        let kind = rendered.result_type.as_deref().unwrap_or("complete");
+        if !may_name_a_result(kind) {
+            tracing::error!(self.call.method, kind, "no result may be of this type");
+            return Err(ErrorObject::internal("Internal error"));
+        }
+        write::rendered(self.out, self.call.id, kind, &rendered.json, meta, identity)
+            .map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &serde_json::Error) -> ErrorObject {
+        tracing::error!(method = self.call.method, %error, "a result does not serialise");
+        ErrorObject::internal("Internal error")
+    }
+}
+
+/// Whether a written result may be of this type: never questions, which have a way of their own
+/// (MRTR-S-03), and nothing that would need escaping.
+fn may_name_a_result(kind: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    kind != "input_required" && kind.bytes().all(plain)
+}
+
+/// Nothing is asked that this request's client cannot answer (MRTR-S-20 to MRTR-S-23).
+fn gate(call: &Call<'_>, input: &InputRequired) -> Result<(), ErrorObject> {
+    if let Some(key) = input.duplicate_key() {
+        tracing::error!(method = call.method, key, "two questions under one key");
+        let error = format!("Internal error: two questions under the key `{key}`");
+        return Err(ErrorObject::internal(error));
+    }
+    for (key, request) in input.requests() {
+        if let InputRequest::Other { method, .. } = request {
+            tracing::error!(call.method, key, method, "no client can be asked this");
+            let error = format!("Internal error: `{key}` is no question a client knows");
+            return Err(ErrorObject::internal(error));
+        }
+    }
+    match call.capabilities()?.missing(&input.required_capabilities()) {
+        None => Ok(()),
+        Some(missing) => Err(ErrorObject::missing_capabilities(missing)),
+    }
+}
+
+/// Keeps handlers to the codes of this era (ERR-S-01, ERR-B-04).
+pub(super) fn legal(mut error: ErrorObject, method: &str) -> ErrorObject {
+    match error.code {
+        code::RESOURCE_NOT_FOUND => error.code = code::INVALID_PARAMS,
+        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => {}
+        reserved @ -32099..=-32000 => {
+            tracing::error!(
+                method,
+                code = reserved,
+                "a handler used a reserved error code"
+            );
+            error.code = code::INTERNAL_ERROR;
+        }
+        _ => {}
+    }
+    error
+}
+
+/// The statuses the protocol fixes; everything else a handler says travels with `200` (AMB-03).
+pub(super) fn status(code: i64) -> u16 {
+    match code {
+        code::METHOD_NOT_FOUND => 404,
+        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => 400,
+        _ => 200,
+    }
+}

@@ -1,0 +1,98 @@
+//! Parameters as the methods want them, or the error that says what is wrong with them.
+
+use antiphon_core::envelope::{Params, Slot};
+use antiphon_types::{CompleteRequestParams, ErrorObject, decode};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::raw::{CallTool, Complete, GetPrompt, List, ReadResource, Round};
+
+pub(super) fn call_tool<'a>(params: &'a Params<'_>) -> Result<CallTool<'a>, ErrorObject> {
+    Ok(CallTool {
+        name: text_of("name", &params.name)?,
+        arguments: object_of("arguments", params.arguments)?,
+        round: round(params)?,
+    })
+}
+
+pub(super) fn get_prompt<'a>(params: &'a Params<'_>) -> Result<GetPrompt<'a>, ErrorObject> {
+    Ok(GetPrompt {
+        name: text_of("name", &params.name)?,
+        arguments: object_of("arguments", params.arguments)?,
+        round: round(params)?,
+    })
+}
+
+pub(super) fn read_resource<'a>(params: &'a Params<'_>) -> Result<ReadResource<'a>, ErrorObject> {
+    Ok(ReadResource {
+        uri: text_of("uri", &params.uri)?,
+        round: round(params)?,
+    })
+}
+
+pub(super) fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> {
+    let cursor = optional_text_of("cursor", &params.cursor)?;
+    Ok(List { cursor })
+}
+
+pub(super) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
+    let invalid = |name: &str, why: &str| ErrorObject::invalid_params(format!("`{name}`: {why}"));
+    let (Some(reference), Some(argument)) = (params.reference, params.argument) else {
+        let missing = if params.reference.is_none() {
+            "ref"
+        } else {
+            "argument"
+        };
+        return Err(invalid(missing, "missing"));
+    };
+    let mut completion = CompleteRequestParams::new(
+        read(reference).map_err(|error| invalid("ref", &error))?,
+        read(argument).map_err(|error| invalid("argument", &error))?,
+    );
+    if let Some(context) = object_of("context", params.context)? {
+        let context = read(context).map_err(|error| invalid("context", &error))?;
+        completion.context = Some(context);
+    }
+    Ok(completion)
+}
+
+fn text_of<'a>(name: &str, slot: &'a Slot<'_>) -> Result<&'a str, ErrorObject> {
+    match slot {
+        Slot::Text(text) => Ok(text),
+        Slot::Absent => Err(ErrorObject::invalid_params(format!("`{name}` is missing"))),
+        Slot::Null | Slot::Other => Err(ErrorObject::invalid_params(format!(
+            "`{name}` must be a string"
+        ))),
+    }
+}
+
+fn optional_text_of<'a>(name: &str, slot: &'a Slot<'_>) -> Result<Option<&'a str>, ErrorObject> {
+    match slot {
+        Slot::Absent | Slot::Null => Ok(None),
+        slot => text_of(name, slot).map(Some),
+    }
+}
+
+fn object_of<'a>(
+    name: &str,
+    raw: Option<&'a RawValue>,
+) -> Result<Option<&'a RawValue>, ErrorObject> {
+    match raw.map(RawValue::get) {
+        None | Some("null") => Ok(None),
+        Some(text) if text.starts_with('{') => Ok(raw),
+        Some(_) => Err(ErrorObject::invalid_params(format!(
+            "`{name}` must be an object"
+        ))),
+    }
+}
+
+fn round<'a>(params: &'a Params<'_>) -> Result<Round<'a>, ErrorObject> {
+    Ok(Round {
+        responses: object_of("inputResponses", params.input_responses)?,
+        state: optional_text_of("requestState", &params.request_state)?,
+    })
+}
+
+fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    decode(raw.get()).map_err(|error| error.to_string())
+}
