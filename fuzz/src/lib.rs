@@ -1,11 +1,11 @@
 //! What the fuzz targets share: a service that looks at everything, and what must hold of the
 //! messages a server sends.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use antiphon::raw::{
-    About, Answering, Call, CallTool, Complete, Endpoint, GetPrompt, HeaderParams, Limits, List,
-    Pages, ReadResource, Rendered, Reply, Service,
+    About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams, Limits,
+    List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
     CallToolResult, CompleteResult, ContentBlock, ElicitRequestParams, FormSchema, GetPromptResult,
@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 /// Answers at once, after a look at all there is to see of a call.
 struct Mill {
     tools: Pages<ListToolsResult>,
-    grain: HeaderParams,
+    grain: Arc<HeaderParams>,
 }
 
 /// The service, with limits low enough to be met.
@@ -34,7 +34,7 @@ pub fn endpoint() -> &'static Endpoint {
             "grain": {"type": "string", "x-mcp-header": "Grain"},
             "sacks": {"type": "integer", "x-mcp-header": "Sacks"}}});
         let schema = schema.as_object().expect("an object").clone();
-        let grain = HeaderParams::of(&schema).expect("valid annotations");
+        let grain = HeaderParams::of(&schema).expect("valid annotations").into();
         let tools = vec![Tool::new("grind", schema), Tool::empty("ask")];
         let tools = Pages::of(1, ListToolsResult::new(tools));
         Endpoint::with_limits(Mill { tools, grain }, limits())
@@ -76,8 +76,9 @@ impl Service for Mill {
         Box::pin(async move { self.tools.page(list.cursor) })
     }
 
-    fn header_params(&self, tool: &str) -> Option<&HeaderParams> {
-        (tool == "grind").then_some(&self.grain)
+    fn header_params(&self, call: &Call<'_>, tool: &str) -> Option<Arc<HeaderParams>> {
+        look(call);
+        (tool == "grind").then(|| self.grain.clone())
     }
 
     fn call_tool<'a>(
@@ -167,14 +168,12 @@ impl Service for Mill {
         &'a self,
         call: &'a Call<'a>,
         params: Option<&'a RawValue>,
-    ) -> Answering<'a, Map<String, Value>> {
+    ) -> Answering<'a, Rendered<Value>> {
         look(call);
+        // As a gateway would: what came goes out again, byte for byte.
         Box::pin(async move {
-            let params = params.map(|raw| json!(raw.get()));
-            Ok(Map::from_iter([(
-                "params".to_owned(),
-                params.unwrap_or_default(),
-            )]))
+            let params = params.ok_or_else(|| Error::invalid_params("no params"))?;
+            Rendered::from_raw(params).map_err(|error| Error::invalid_params(error.message))
         })
     }
 }
@@ -212,22 +211,19 @@ pub fn due(bytes: &[u8]) -> Due {
     if depth::exceeds(text, limits().depth) {
         return Due::Anonymous;
     }
-    let Ok(message) = Message::parse(text) else {
-        return Due::Anonymous;
-    };
-    match message.shape() {
-        Shape::Notification | Shape::Response => Due::Nothing,
-        Shape::Request | Shape::Batch | Shape::Invalid(_) => match message.id() {
-            Some(id) => Due::Under(id.to_owned()),
-            None => Due::Anonymous,
+    let id = match Message::parse(text) {
+        Err(unreadable) => unreadable.id,
+        Ok(message) => match message.shape() {
+            Shape::Notification | Shape::Response => return Due::Nothing,
+            Shape::Request | Shape::Batch | Shape::Invalid(_) => message.id(),
         },
-    }
+    };
+    id.map_or(Due::Anonymous, |id| Due::Under(id.to_owned()))
 }
 
 /// A message a server may send, read strictly; its id as JSON text if it is a response.
 pub fn response_id(bytes: &[u8]) -> Option<Due> {
     let text = std::str::from_utf8(bytes).expect("UTF-8");
-    assert!(!text.contains(['\n', '\r']), "one line: {text:?}");
     let members: std::collections::BTreeMap<String, &RawValue> =
         serde_json::from_str(text).expect("an object");
     let get = |name: &str| members.get(name).map(|raw| raw.get());

@@ -31,6 +31,7 @@ fn answers(bytes: &[u8], step: usize) -> Vec<Due> {
     runtime().block_on(served).expect("served to the end");
     assert_eq!(endpoint().calls(), 0, "every call is over");
     assert!(output.is_empty() || output.ends_with(b"\n"));
+    assert!(!output.contains(&b'\r'));
     let lines = output.split(|byte| *byte == b'\n');
     lines
         .filter(|line| !line.is_empty())

@@ -28,7 +28,8 @@ use antiphon_types::{
     TextContent, TextResourceContents, TitledMultiSelectEnumSchema, TitledOption,
     TitledSingleSelectEnumSchema, Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution,
     ToolResultContent, ToolUseContent, UnsubscribeRequestParams, UntitledMultiSelectEnumSchema,
-    UntitledSingleSelectEnumSchema, UrlElicitationRequiredData, Version, decode_result, method,
+    UntitledSingleSelectEnumSchema, UrlElicitationRequiredData, Version, decode, decode_result,
+    method,
 };
 use libfuzzer_sys::fuzz_target;
 use serde::{Serialize, de::DeserializeOwned};
@@ -174,8 +175,12 @@ fn again<T: Serialize + DeserializeOwned + PartialEq + Debug>(text: &str) {
     let Ok(first) = serde_json::from_str::<T>(text) else {
         return;
     };
+    // Strictly, it is the same or it is refused.
+    if let Ok(strict) = decode::<T>(text) {
+        assert_eq!(strict, first);
+    }
     let written = serde_json::to_string(&first).expect("what was read can be written");
-    let second = serde_json::from_str::<T>(&written);
+    let second = decode::<T>(&written);
     assert_eq!(second.as_ref().ok(), Some(&first), "{written}: {second:?}");
     // By way of a value, which rounds integers of more than 64 bits, and respells raw JSON.
     let long = |digits: &str| digits.len() > 18;
@@ -208,6 +213,7 @@ where
         Err(_) => return,
         Ok(Outcome::Complete(result)) => ("complete", serde_json::to_string(&result)),
         Ok(Outcome::InputRequired(input)) => ("input_required", serde_json::to_string(&input)),
+        Ok(other) => panic!("a new outcome: {other:?}"),
     };
     let members = members.expect("what was read can be written");
     let comma = if members == "{}" { "" } else { "," };
