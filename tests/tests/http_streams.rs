@@ -164,3 +164,38 @@ async fn stopping_in_good_order_answers_everyone() {
         "{frame}"
     );
 }
+
+/// SUB-S-07: a subscription that only just makes it is ended as well.
+#[tokio::test]
+async fn a_subscription_that_comes_while_stopping_is_ended() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let server = server().await;
+    let listen = request("L", "subscriptions/listen", json!({"notifications": {}})).to_string();
+    let (first, rest) = listen.split_at(20);
+    let mut stream = tokio::net::TcpStream::connect(server.address)
+        .await
+        .expect("connected");
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen\r\n\
+         content-length: {}\r\n\r\n{first}",
+        server.address,
+        listen.len()
+    );
+    stream.write_all(head.as_bytes()).await.expect("written");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    server.shut_down();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    stream.write_all(rest.as_bytes()).await.expect("written");
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer);
+    tokio::time::timeout(Duration::from_secs(10), read)
+        .await
+        .expect("it is ended, not left open")
+        .expect("readable");
+    assert!(
+        answer.contains("notifications/subscriptions/acknowledged"),
+        "{answer}"
+    );
+    assert!(answer.contains(r#""resultType":"complete""#), "{answer}");
+}
