@@ -1,9 +1,10 @@
 //! The lowest tier: one object-safe trait with a method per MCP method.
 //!
 //! A [`Service`] sees typed parameters that borrow from the message, and returns a typed result,
-//! an [`InputRequired`](crate::types::InputRequired) or an error. Nothing is sealed or pinned here: a `requestState` goes out
-//! as the service wrote it and comes back as the peer sent it, so it must be treated as
-//! attacker-controlled (MRTR-S-12). Use this tier for gateways and for protocol work.
+//! an [`InputRequired`](crate::types::InputRequired) or an error. Nothing is sealed or pinned
+//! here: a `requestState` goes out as the service wrote it and comes back as the peer sent it, so
+//! it must be treated as attacker-controlled (MRTR-S-12). Use this tier for gateways and for
+//! protocol work.
 //!
 //! ```
 //! use antiphon::raw::{Answering, Call, CallTool, Endpoint, Error, Pages, Rendered, Reply, Service};
