@@ -208,11 +208,9 @@ pub fn due(bytes: &[u8]) -> Due {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Due::Anonymous;
     };
-    if depth::exceeds(text, limits().depth) {
-        return Due::Anonymous;
-    }
     let id = match Message::parse(text) {
         Err(unreadable) => unreadable.id,
+        Ok(message) if depth::exceeds(text, limits().depth) => message.id(),
         Ok(message) => match message.shape() {
             Shape::Notification | Shape::Response => return Due::Nothing,
             Shape::Request | Shape::Batch | Shape::Invalid(_) => message.id(),
