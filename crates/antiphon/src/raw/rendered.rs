@@ -3,9 +3,9 @@
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use antiphon_types::{
-    CacheScope, CallToolResult, CompleteResult, DiscoverResult, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-    ReadResourceResult,
+    CacheScope, CallToolResult, CompleteResult, ContentBlock, DiscoverResult, GetPromptResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    MetaObject, ReadResourceResult,
 };
 use bytes::Bytes;
 use serde::{
@@ -111,6 +111,27 @@ pub trait Outgoing: Serialize {
     /// Fills in what the protocol requires of every result of this kind, and takes `_meta` out:
     /// it is written apart, together with the server's identity.
     fn prepare(&mut self) -> Option<MetaObject>;
+
+    /// About how many bytes it takes.
+    fn size_hint(&self) -> usize {
+        256
+    }
+}
+
+impl Outgoing for CallToolResult {
+    fn prepare(&mut self) -> Option<MetaObject> {
+        self.meta.take()
+    }
+
+    fn size_hint(&self) -> usize {
+        let block = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => text.text.len(),
+            ContentBlock::Image(image) => image.data.len(),
+            ContentBlock::Audio(audio) => audio.data.len(),
+            _ => 256,
+        };
+        256 + self.content.iter().map(block).sum::<usize>()
+    }
 }
 
 macro_rules! outgoing {
@@ -132,7 +153,6 @@ macro_rules! outgoing {
 }
 
 outgoing!(
-    CallToolResult,
     CompleteResult,
     GetPromptResult;
     cacheable

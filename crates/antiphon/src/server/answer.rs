@@ -51,6 +51,7 @@ impl Writer<'_, '_> {
         match reply {
             Reply::Complete(mut result) => {
                 let meta = result.prepare();
+                self.out.reserve(result.size_hint() + 256);
                 self.complete(&result, meta.as_ref())
             }
             Reply::Rendered(rendered) => self.rendered(&rendered),

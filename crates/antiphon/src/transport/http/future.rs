@@ -80,13 +80,15 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, mut data: impl Buf) {
+    /// Adds a piece, of a body that will be at least `total` bytes long.
+    fn add(&mut self, mut data: impl Buf, total: usize) {
         if self.first.is_empty() && self.rest.is_empty() {
             self.first = data.copy_to_bytes(data.remaining());
             return;
         }
         if self.rest.is_empty() {
-            self.rest.reserve(self.first.len() + data.remaining());
+            self.rest
+                .reserve(total.max(self.first.len() + data.remaining()));
             self.rest.extend_from_slice(&self.first);
         }
         while data.has_remaining() {
@@ -245,6 +247,8 @@ fn poll_body<B: http_body::Body>(
 ) -> Poll<Result<Bytes, Refused>> {
     let limit = shared.endpoint.inner().limits.message_bytes;
     while let Some(open) = body.as_mut().as_pin_mut() {
+        // What is announced is not there yet: only as much as is allowed is made room for.
+        let more = usize::try_from(open.size_hint().lower()).unwrap_or(limit);
         match open.poll_frame(context) {
             Poll::Ready(None) => break,
             Poll::Ready(Some(Ok(frame))) => {
@@ -252,7 +256,8 @@ fn poll_body<B: http_body::Body>(
                     if reading.len() + data.remaining() > limit {
                         return Poll::Ready(Err(head::too_large(limit)));
                     }
-                    reading.add(data);
+                    let total = more.saturating_add(reading.len()).min(limit);
+                    reading.add(data, total);
                 }
             }
             Poll::Ready(Some(Err(_))) => {
