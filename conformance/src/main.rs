@@ -134,10 +134,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .init();
-    let tools = tools::all()?;
     let region = Arc::new(HeaderParams::of(&fixtures::header_schema())?);
     let endpoint = Endpoint::new(Fixtures {
-        tools: Pages::one(ListToolsResult::new(tools)),
+        tools: Pages::one(ListToolsResult::new(tools::all())),
         prompts: Pages::one(ListPromptsResult::new(prompts::all())),
         resources: Pages::one(ListResourcesResult::new(resources::all())),
         templates: Pages::one(ListResourceTemplatesResult::new(resources::templates())),

@@ -11,7 +11,7 @@ use antiphon::types::{
 use crate::{fixtures, rounds};
 
 /// Every tool, the simplest first: the suite calls that one with whatever it has.
-pub(crate) fn all() -> Result<Vec<Tool>, Error> {
+pub(crate) fn all() -> Vec<Tool> {
     let mut tools: Vec<Tool> = [
         ("test_simple_text", "Returns a line of text"),
         ("test_image_content", "Returns an image"),
@@ -47,7 +47,7 @@ pub(crate) fn all() -> Result<Vec<Tool>, Error> {
         Tool::new(fixtures::HEADER_TOOL, fixtures::header_schema())
             .description("Takes an argument that travels in a header as well"),
     );
-    Ok(tools)
+    tools
 }
 
 pub(crate) async fn call(
