@@ -101,3 +101,38 @@ async fn a_preflight_needs_no_token() {
         (401, "http://localhost:1")
     );
 }
+
+struct Broken;
+
+impl antiphon::auth::Verifier for Broken {
+    fn verify<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> std::pin::Pin<
+        Box<dyn Future<Output = Result<Principal, antiphon::auth::Refusal>> + Send + 'a>,
+    > {
+        assert!(token != "panic", "the directory is gone");
+        Box::pin(async move {
+            match token {
+                "down" => Err(antiphon::auth::Refusal::Unavailable("no route".into())),
+                _ => Ok(Principal::subject("ada")),
+            }
+        })
+    }
+}
+
+/// A verifier that fails costs one request, and tells the client nothing.
+#[tokio::test]
+async fn a_verifier_that_fails_is_the_servers_fault() {
+    let service = antiphon::http::service(harbour::endpoint()).verifier(Broken);
+    let server = Server::start(service).await;
+    for (token, status) in [
+        ("Bearer panic", 500),
+        ("Bearer down", 503),
+        ("Bearer fine", 200),
+    ] {
+        let answer = who(&server, Some(token)).await;
+        assert_eq!(answer.status, status, "{token}");
+        assert!(!answer.text.contains("directory") && !answer.text.contains("route"));
+    }
+}
