@@ -199,3 +199,63 @@ async fn a_subscription_that_comes_while_stopping_is_ended() {
     );
     assert!(answer.contains(r#""resultType":"complete""#), "{answer}");
 }
+
+/// HTTP-S-19: leaving is noticed although bytes beyond the request were sent before.
+#[tokio::test]
+async fn a_client_that_sent_more_and_leaves_has_cancelled() {
+    use tokio::io::AsyncWriteExt;
+    let endpoint = harbour::endpoint();
+    // No keep-alive helps to notice it.
+    let service = antiphon::http::service(endpoint.clone()).keep_alive(Duration::from_secs(600));
+    let server = Server::start(service).await;
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    for message in [
+        call(1, "slow", json!({"ms": 600_000})),
+        request(2, "subscriptions/listen", listen),
+    ] {
+        let echo = text_of(&server, &call(9, "echo", json!({})));
+        for beyond in ["\r\n", &*echo] {
+            let mut stream = tokio::net::TcpStream::connect(server.address)
+                .await
+                .expect("connected");
+            let sent = format!("{}{beyond}", text_of(&server, &message));
+            stream.write_all(sent.as_bytes()).await.expect("written");
+            until(|| endpoint.calls() == 1).await;
+            drop(stream);
+            until(|| endpoint.calls() == 0).await;
+        }
+    }
+}
+
+/// Requests sent ahead are answered in order, also to a client that has said all it has to say.
+#[tokio::test]
+async fn requests_sent_ahead_are_answered() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let server = server().await;
+    let mut stream = tokio::net::TcpStream::connect(server.address)
+        .await
+        .expect("connected");
+    let sent: String = (1..=3)
+        .map(|id| text_of(&server, &call(id, "echo", json!({}))))
+        .collect();
+    stream.write_all(sent.as_bytes()).await.expect("written");
+    stream.shutdown().await.expect("half closed");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).await.expect("readable");
+    let ids: Vec<_> = answers
+        .match_indices(r#""id":"#)
+        .map(|(at, _)| &answers[at + 5..at + 6])
+        .collect();
+    assert_eq!(ids, ["1", "2", "3"], "{answers}");
+}
+
+/// A request as it travels.
+fn text_of(server: &Server, message: &Value) -> String {
+    let request = post(message);
+    let mut text = format!("POST /mcp HTTP/1.1\r\nhost: {}\r\n", server.address);
+    for (name, value) in request.headers() {
+        text += &format!("{name}: {}\r\n", value.to_str().expect("ASCII"));
+    }
+    let body = message.to_string();
+    text + &format!("content-length: {}\r\n\r\n{body}", body.len())
+}

@@ -11,6 +11,7 @@ mod guard;
 mod head;
 mod serve;
 mod service;
+mod watched;
 
 pub use self::{
     body::Body,

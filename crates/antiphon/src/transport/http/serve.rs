@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{future::plain, service::HttpService};
+use super::{future::plain, service::HttpService, watched::Watched};
 
 /// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop.
 ///
@@ -169,7 +169,7 @@ async fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), answer);
+        .serve_connection(TokioIo::new(Watched::new(stream)), answer);
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
