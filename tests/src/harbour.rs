@@ -42,9 +42,10 @@ impl Drop for Unfinished {
     }
 }
 
-const TOOLS: [&str; 20] = [
+const TOOLS: [&str; 21] = [
     "echo",
     "slow",
+    "background",
     "fail",
     "fail_late",
     "panic",
@@ -226,6 +227,17 @@ impl Harbour {
                     "slept {ms}, {} dropped",
                     self.dropped.load(Ordering::SeqCst)
                 )
+            }
+            // Moves work to a task that ends with the call.
+            "background" => {
+                let (token, ended) = (call.cancellation(), self.dropped.clone());
+                tokio::spawn(async move {
+                    token.cancelled().await;
+                    ended.fetch_add(1, Ordering::SeqCst);
+                });
+                let ms = arguments["ms"].as_u64().unwrap_or(0);
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                "left to a task".to_owned()
             }
             "fail" => return Ok(CallToolResult::error("No berth is free").into()),
             "panic" => {

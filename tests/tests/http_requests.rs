@@ -260,3 +260,60 @@ async fn concurrency_is_bounded() {
     until(|| endpoint.calls() == 0).await;
     assert_eq!(server.post(&call(4, "echo", json!({}))).await.status, 200);
 }
+
+/// `Serve` does what its options say: where it serves, how many it lets in, how long it waits.
+#[tokio::test]
+async fn a_server_keeps_to_its_options() {
+    let endpoint = harbour::endpoint();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = antiphon::http::serve(listener, antiphon::http::service(endpoint.clone()))
+        .path("/elsewhere")
+        .connections(1)
+        .drain(Duration::from_millis(50))
+        .with_graceful_shutdown(async { _ = stopped.await });
+    let serving = tokio::spawn(async move { serving.await });
+    let ask = async |path: &str, tool: &str| {
+        let mut stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("connected");
+        let body = call(1, tool, json!({"ms": 600_000})).to_string();
+        let length = body.len();
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\n\
+             mcp-method: tools/call\r\nmcp-name: {tool}\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(text.as_bytes()).await.expect("written");
+        stream
+    };
+    let status = async |mut stream: tokio::net::TcpStream| {
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    assert_eq!(status(ask("/mcp", "echo").await).await, "HTTP/1.1 404");
+    let slow = ask("/elsewhere", "slow").await;
+    until(|| endpoint.calls() == 1).await;
+    // There is room for one: the next waits until that one is gone.
+    let next = ask("/elsewhere", "echo").await;
+    let waiting = status(next);
+    tokio::pin!(waiting);
+    let early = tokio::time::timeout(Duration::from_millis(100), &mut waiting).await;
+    assert!(early.is_err(), "a second connection was let in");
+    drop(slow);
+    assert_eq!(waiting.await, "HTTP/1.1 200");
+    // A call that takes too long to end is dropped with the server.
+    let _slow = ask("/elsewhere", "slow").await;
+    until(|| endpoint.calls() == 1).await;
+    stop.send(()).expect("it runs");
+    let ended = tokio::time::timeout(Duration::from_secs(10), serving).await;
+    ended
+        .expect("it does not wait")
+        .expect("no panic")
+        .expect("no error");
+    until(|| endpoint.calls() == 0).await;
+}

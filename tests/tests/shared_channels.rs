@@ -281,3 +281,45 @@ async fn ids_are_echoed_exactly() {
     assert_eq!(answer["error"]["code"], -32600);
     assert!(answer.get("id").is_none());
 }
+
+/// Work that was moved to other tasks learns that its call is over, answered or cancelled.
+#[tokio::test]
+async fn the_cancellation_token_ends_with_the_call() {
+    let mut connection = Wire::Memory.open(BINARY).await;
+    let answered = connection.ask(&call(1, "background", json!({}))).await;
+    assert_eq!(answered.text(), "left to a task");
+    connection
+        .send(&call(2, "background", json!({"ms": 600_000})))
+        .await;
+    connection.send(&cancel(2)).await;
+    let both = async {
+        while !connection
+            .ask(&call(3, "slow", json!({"ms": 5})))
+            .await
+            .text()
+            .ends_with("2 dropped")
+        {}
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), both).await;
+    assert!(ended.is_ok(), "a token was never cancelled");
+}
+
+/// A host vouches for whom it serves in process.
+#[tokio::test]
+async fn an_embedding_host_names_the_caller() {
+    use antiphon::{auth::Principal, memory};
+    let (mut client, server) = memory::pair();
+    let ada = Some(Principal::subject("ada"));
+    tokio::spawn(memory::serve_as(
+        antiphon_tests::harbour::endpoint(),
+        server,
+        ada,
+    ));
+    assert!(client.send(call(1, "who", json!({})).to_string()).await);
+    let answer = client.receive().await.expect("an answer");
+    let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+    let text = answer["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text");
+    assert!(text.contains(r#""principal":"ada""#), "{text}");
+}
