@@ -15,9 +15,9 @@
 #[cfg(feature = "server")]
 pub mod auth;
 #[cfg(feature = "server")]
-pub mod raw;
+mod engine;
 #[cfg(feature = "server")]
-mod server;
+pub mod raw;
 #[cfg(feature = "server")]
 mod transport;
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Error;
 use crate::{
     auth::Principal,
-    server::{log::Logger, outbox::Outbox, progress::Progress},
+    engine::{log::Logger, outbox::Outbox, progress::Progress},
 };
 
 /// One request: who calls, with what, and the way back while it runs.

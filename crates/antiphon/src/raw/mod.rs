@@ -70,7 +70,7 @@ pub use self::{
     reply::Reply,
     service::{About, Answering, Service},
 };
-pub use crate::server::{
+pub use crate::engine::{
     endpoint::{Endpoint, Limits},
     log::Logger,
     progress::{Amount, Progress},

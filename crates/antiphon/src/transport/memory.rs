@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 
 use crate::{
     auth::Principal,
+    engine::{connection::Connection, lines::Lines},
     raw::Endpoint,
-    server::{connection::Connection, lines::Lines},
 };
 
 /// Messages that may wait in either direction.

@@ -13,11 +13,11 @@ use tokio::{
 };
 
 use crate::{
-    raw::Endpoint,
-    server::{
+    engine::{
         connection::{Connection, DRAIN},
         lines::Lines,
     },
+    raw::Endpoint,
 };
 
 /// Serves `endpoint` on this process's standard streams until standard input ends.

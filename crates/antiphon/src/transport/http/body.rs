@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::server::{answer::Answer, lines::one_line, outbox::Outbox};
+use crate::engine::{answer::Answer, lines::one_line, outbox::Outbox};
 
 /// The body of a response.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     auth::Principal,
-    server::{
+    engine::{
         answer::Answer,
         dispatch::{self, Inbound},
         outbox::Outbox,
