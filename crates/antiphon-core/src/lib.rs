@@ -7,6 +7,7 @@
 //! | [`depth`] | the nesting cap |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
+//! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
 
@@ -15,4 +16,5 @@ pub mod depth;
 pub mod envelope;
 pub mod mirror;
 pub mod negotiate;
+pub mod template;
 pub mod write;
