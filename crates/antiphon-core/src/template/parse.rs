@@ -229,7 +229,7 @@ fn check_name(name: &str, at: usize) -> Result<(), InvalidTemplate> {
             format!("the prefix `:{length}` would lose the rest of the value: write `{name}`"),
         ));
     }
-    let letters = UNRESERVED - Charset::of(b"-.~") | Charset::of(b"_");
+    let letters = UNRESERVED - Charset::of(b"-.~");
     let is_word = |word: &str| !word.is_empty() && word.is_ascii() && letters.covers(word);
     if name.split('.').all(is_word) {
         return Ok(());
