@@ -172,6 +172,13 @@ impl Endpoint {
     }
 }
 
+/// Transports take a service as it is, with the default [`Limits`].
+impl<S: Service> From<S> for Endpoint {
+    fn from(service: S) -> Self {
+        Self::new(service)
+    }
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")

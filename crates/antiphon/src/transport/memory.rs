@@ -53,23 +53,24 @@ impl Peer {
 /// Serves `endpoint` on a fresh pair, on a task of its own, and returns the client's end.
 ///
 /// Dropping that end ends the server.
-pub fn connect(endpoint: &Endpoint) -> Peer {
+pub fn connect(endpoint: impl Into<Endpoint>) -> Peer {
     let (client, server) = pair();
-    tokio::spawn(serve(endpoint.clone(), server));
+    tokio::spawn(serve(endpoint.into(), server));
     client
 }
 
 /// Serves `endpoint` on one end of a pair until the other is gone.
-pub async fn serve(endpoint: Endpoint, peer: Peer) {
+pub async fn serve(endpoint: impl Into<Endpoint>, peer: Peer) {
     serve_as(endpoint, peer, None).await;
 }
 
 /// The same, for a caller whose identity the host vouches for.
 pub fn serve_as(
-    endpoint: Endpoint,
+    endpoint: impl Into<Endpoint>,
     mut peer: Peer,
     principal: Option<Principal>,
 ) -> impl Future<Output = ()> + Send {
+    let endpoint = endpoint.into();
     let limit = endpoint.inner().limits.message_bytes;
     async move {
         let lines = Arc::new(Lines::default());

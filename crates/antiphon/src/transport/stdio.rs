@@ -24,7 +24,7 @@ use crate::{
 ///
 /// # Errors
 /// When a stream cannot be used, or reading fails.
-pub async fn serve(endpoint: Endpoint) -> io::Result<()> {
+pub async fn serve(endpoint: impl Into<Endpoint>) -> io::Result<()> {
     let (input, output) = standard_streams()?;
     serve_on(endpoint, input, output).await
 }
@@ -35,10 +35,11 @@ pub async fn serve(endpoint: Endpoint) -> io::Result<()> {
 /// # Errors
 /// When reading fails. A writer that is gone ends the connection in good order.
 pub async fn serve_on(
-    endpoint: Endpoint,
+    endpoint: impl Into<Endpoint>,
     input: impl AsyncRead + Send + Unpin,
     output: impl AsyncWrite + Send + Unpin,
 ) -> io::Result<()> {
+    let endpoint = endpoint.into();
     let limit = endpoint.inner().limits.message_bytes;
     let lines = Arc::new(Lines::default());
     let connection = Connection::new(endpoint, None, lines.clone());

@@ -36,10 +36,10 @@ pub(crate) struct Shared {
 }
 
 /// Makes `endpoint` a tower service.
-pub fn service(endpoint: Endpoint) -> HttpService {
+pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
     HttpService {
         shared: Arc::new(Shared {
-            endpoint,
+            endpoint: endpoint.into(),
             guard: Guard::default(),
             gate: None,
             keep_alive: Duration::from_secs(15),
