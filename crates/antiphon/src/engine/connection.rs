@@ -54,6 +54,7 @@ impl Connection {
             http: None,
             principal: self.principal.clone(),
             in_flight: Some(self.in_flight.clone()),
+            mounted: false,
         };
         let mut request = Running {
             answer: Box::pin(dispatch::answer(
@@ -68,6 +69,11 @@ impl Connection {
         if Pin::new(&mut request).poll(&mut context).is_pending() {
             self.tasks.spawn(request);
         }
+    }
+
+    /// The requests that had to wait.
+    pub(crate) fn tasks(&self) -> TaskTracker {
+        self.tasks.clone()
     }
 
     /// Says that a message could not be read.

@@ -4,10 +4,7 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use antiphon_core::{
     depth,
@@ -25,8 +22,7 @@ use super::{
     inflight::{Entered, InFlight},
     listen,
     outbox::Outbox,
-    params,
-    unwind::{self, Caught},
+    params, unwind,
 };
 use crate::{
     auth::Principal,
@@ -40,11 +36,13 @@ pub(crate) struct Inbound {
     pub(crate) principal: Option<Arc<Principal>>,
     /// The connection's running requests, where ids must be kept apart.
     pub(crate) in_flight: Option<Arc<InFlight>>,
+    /// Whether it came through somebody else's server, which does not start the service.
+    pub(crate) mounted: bool,
 }
 
 /// Answers one message.
-pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
-    let endpoint = endpoint.inner();
+pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
+    let endpoint = served.inner();
     let Ok(text) = std::str::from_utf8(&inbound.body) else {
         let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
         return Answer::error(None, 400, &error);
@@ -100,6 +98,10 @@ pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Out
         let error = ErrorObject::internal("The server is at its limit of running calls; try again");
         return Answer::error(Some(id), 503, &error);
     };
+    if inbound.mounted && !endpoint.lifecycle.is_held() && served.start_on_demand().await.is_err() {
+        let error = ErrorObject::internal("The server is not running");
+        return Answer::error(Some(id), 200, &error);
+    }
     let call = match call(&message, version, id, &inbound, endpoint, &outbox) {
         Ok(call) => call,
         Err(error) => return Answer::error(Some(id), 200, &error),
@@ -260,11 +262,9 @@ pub(crate) async fn guarded<'a, T>(
     call: &Call<'_>,
     start: impl FnOnce() -> Answering<'a, T>,
 ) -> Result<T, ErrorObject> {
-    let outcome = match catch_unwind(AssertUnwindSafe(start)) {
-        Ok(future) => Caught(future).await,
-        Err(panic) => Err(unwind::text(&*panic)),
-    };
-    outcome.unwrap_or_else(|panic| Err(panicked(call, &panic)))
+    unwind::run(start)
+        .await
+        .unwrap_or_else(|panic| Err(panicked(call, &panic)))
 }
 
 pub(super) fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {

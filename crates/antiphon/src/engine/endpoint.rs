@@ -1,7 +1,7 @@
 //! [`Endpoint`]: a service made ready for transports.
 
 use std::{
-    fmt,
+    fmt, io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -11,6 +11,7 @@ use std::{
 use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::lifecycle::Lifecycle;
 use crate::raw::{Changes, Rendered, Service};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
@@ -26,6 +27,7 @@ pub(crate) struct Inner {
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
     pub(crate) limits: Limits,
+    pub(crate) lifecycle: Lifecycle,
     calls: AtomicUsize,
     listens: AtomicUsize,
 }
@@ -152,9 +154,36 @@ impl Endpoint {
             identity,
             changes: about.changes.unwrap_or_default(),
             limits,
+            lifecycle: Lifecycle::default(),
             calls: AtomicUsize::new(0),
             listens: AtomicUsize::new(0),
         }))
+    }
+
+    /// Starts the service by hand: [`Service::start`], unless it ran already. From then on only
+    /// [`stop`](Self::stop) ends it, whatever transports come and go: for a service that is
+    /// mounted in another server, or serves one connection after the other.
+    ///
+    /// # Errors
+    /// What the service said, also when it said so earlier; or that it was stopped.
+    pub async fn start(&self) -> io::Result<()> {
+        self.0.lifecycle.start(&*self.0.service, true).await
+    }
+
+    /// Stops the service by hand, once nothing serves it any more: [`Service::stop`], if it was
+    /// started and is not stopped yet. It cannot be started again.
+    pub async fn stop(&self) {
+        self.0.lifecycle.stop(&*self.0.service).await;
+    }
+
+    /// Starts a mounted service at its first request, on a task of its own: whoever happens to
+    /// come first may leave before it is done.
+    pub(crate) async fn start_on_demand(&self) -> io::Result<()> {
+        let endpoint = self.clone();
+        let started = tokio::spawn(async move { endpoint.start().await });
+        started
+            .await
+            .unwrap_or_else(|lost| Err(io::Error::other(lost)))
     }
 
     /// Requests running now.

@@ -6,6 +6,7 @@ pub(crate) mod connection;
 pub(crate) mod dispatch;
 pub(crate) mod endpoint;
 pub(crate) mod inflight;
+pub(crate) mod lifecycle;
 pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod log;

@@ -1,6 +1,6 @@
 //! [`Service`], the trait, and what it says of itself.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
@@ -26,6 +26,23 @@ pub trait Service: Send + Sync + 'static {
     /// Who this is and what it offers; asked once, when the [`Endpoint`](super::Endpoint) is
     /// made.
     fn about(&self) -> About;
+
+    /// Runs once, before the first transport takes its first message. If it fails, nothing is
+    /// served.
+    ///
+    /// Mounted in another server, it runs at the first request, unless
+    /// [`Endpoint::start`](super::Endpoint::start) was awaited before.
+    fn start(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Runs once, after the last transport has drained, if [`start`](Self::start) succeeded.
+    ///
+    /// Mounted in another server, or after a transport that was dropped before its end, it runs
+    /// when [`Endpoint::stop`](super::Endpoint::stop) is awaited.
+    fn stop(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {})
+    }
 
     /// `tools/list`
     fn list_tools<'a>(

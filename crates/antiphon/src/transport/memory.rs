@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     auth::Principal,
-    engine::{connection::Connection, lines::Lines},
+    engine::{connection::Connection, lifecycle::Serving, lines::Lines},
     raw::Endpoint,
 };
 
@@ -59,7 +59,11 @@ pub fn connect(endpoint: impl Into<Endpoint>) -> Peer {
     client
 }
 
-/// Serves `endpoint` on one end of a pair until the other is gone.
+/// Serves `endpoint` on one end of a pair until the other is gone; not at all if the service
+/// does not start, which the log tells.
+///
+/// The service stops with the last transport of its endpoint. One that serves connection after
+/// connection is started before the first with [`Endpoint::start`].
 pub async fn serve(endpoint: impl Into<Endpoint>, peer: Peer) {
     serve_as(endpoint, peer, None).await;
 }
@@ -73,6 +77,9 @@ pub fn serve_as(
     let endpoint = endpoint.into();
     let limit = endpoint.inner().limits.message_bytes;
     async move {
+        let Ok(serving) = Serving::begin(&endpoint).await else {
+            return;
+        };
         let lines = Arc::new(Lines::default());
         let connection = Connection::new(endpoint, principal, lines.clone());
         let sender = peer.sender;
@@ -103,5 +110,6 @@ pub fn serve_as(
             connection.finish().await;
         };
         tokio::join!(read, write);
+        serving.end().await;
     }
 }

@@ -198,6 +198,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                                 http: this.parts.take(),
                                 principal: reading.principal.take(),
                                 in_flight: None,
+                                mounted: this.shared.mounted,
                             };
                             let endpoint = this.shared.endpoint.clone();
                             *this.step = Step::Running(Some(Exchange {

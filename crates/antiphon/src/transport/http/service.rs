@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) body_timeout: Duration,
     /// Cancelled when the server around it is about to stop.
     pub(crate) stopping: CancellationToken,
+    /// Whether the server around it is somebody else's.
+    pub(crate) mounted: bool,
 }
 
 /// Makes `endpoint` a tower service.
@@ -45,6 +47,7 @@ pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
             keep_alive: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
             stopping: CancellationToken::new(),
+            mounted: true,
         }),
     }
 }
@@ -121,9 +124,12 @@ impl HttpService {
         &self.shared.endpoint
     }
 
-    /// Ends its subscriptions, open ones and new ones, once `stopping` is cancelled.
+    /// For a server of ours: ends its subscriptions, open ones and new ones, once `stopping` is
+    /// cancelled.
     pub(crate) fn until(mut self, stopping: CancellationToken) -> Self {
-        self.shared().stopping = stopping;
+        let shared = self.shared();
+        shared.stopping = stopping;
+        shared.mounted = false;
         self
     }
 
