@@ -12,7 +12,7 @@ use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::lifecycle::Lifecycle;
-use crate::raw::{Changes, Rendered, Service};
+use crate::raw::{Changes, Rendered, Service, Watcher};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
 /// and the same server; transports take one each.
@@ -26,6 +26,7 @@ pub(crate) struct Inner {
     /// The server's identity as JSON, unless it stays anonymous.
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
+    pub(crate) observer: Option<Watcher>,
     pub(crate) limits: Limits,
     pub(crate) lifecycle: Lifecycle,
     calls: AtomicUsize,
@@ -153,6 +154,7 @@ impl Endpoint {
             discover: discover.into(),
             identity,
             changes: about.changes.unwrap_or_default(),
+            observer: about.observer,
             limits,
             lifecycle: Lifecycle::default(),
             calls: AtomicUsize::new(0),

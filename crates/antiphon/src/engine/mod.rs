@@ -10,6 +10,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod log;
+mod observe;
 pub(crate) mod outbox;
 mod params;
 pub(crate) mod progress;

@@ -10,8 +10,8 @@ use antiphon_types::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, ReadResource,
-    Rendered, Reply,
+    Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, Observer,
+    ReadResource, Rendered, Reply, Watcher,
 };
 
 /// The result or the error, when it is there: what every method of a [`Service`] returns.
@@ -168,6 +168,7 @@ pub struct About {
     pub(crate) cache: (Duration, CacheScope),
     pub(crate) identify: bool,
     pub(crate) changes: Option<Changes>,
+    pub(crate) observer: Option<Watcher>,
 }
 
 impl About {
@@ -180,6 +181,7 @@ impl About {
             cache: (Duration::ZERO, CacheScope::Private),
             identify: true,
             changes: None,
+            observer: None,
         }
     }
 
@@ -204,6 +206,12 @@ impl About {
     /// Where changes are announced; needed for every `listChanged` and for `subscribe`.
     pub fn changes(mut self, changes: Changes) -> Self {
         self.changes = Some(changes);
+        self
+    }
+
+    /// Who hears of every request once it is over.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(Watcher(Arc::new(observer)));
         self
     }
 

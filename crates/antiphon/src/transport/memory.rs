@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::{
     auth::Principal,
     engine::{connection::Connection, lifecycle::Serving, lines::Lines},
-    raw::Endpoint,
+    raw::{Endpoint, Transport},
 };
 
 /// Messages that may wait in either direction.
@@ -81,7 +81,7 @@ pub fn serve_as(
             return;
         };
         let lines = Arc::new(Lines::default());
-        let connection = Connection::new(endpoint, principal, lines.clone());
+        let connection = Connection::new(endpoint, Transport::Memory, principal, lines.clone());
         let sender = peer.sender;
         let write = async {
             let mut buffer = Vec::new();

@@ -18,7 +18,7 @@ use crate::{
         lifecycle::Serving,
         lines::Lines,
     },
-    raw::Endpoint,
+    raw::{Endpoint, Transport},
 };
 
 /// Serves `endpoint` on this process's standard streams until standard input ends.
@@ -48,7 +48,7 @@ pub async fn serve_on(
     let serving = Serving::begin(&endpoint).await?;
     let limit = endpoint.inner().limits.message_bytes;
     let lines = Arc::new(Lines::default());
-    let connection = Connection::new(endpoint, None, lines.clone());
+    let connection = Connection::new(endpoint, Transport::Stdio, None, lines.clone());
     let tasks = connection.tasks();
     let served = exchange(connection, &lines, limit, input, output).await;
     // What was cancelled is on its way out.
