@@ -1,7 +1,12 @@
 //! What the fuzz targets share: a service that looks at everything, and what must hold of the
 //! messages a server sends.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll, Waker},
+};
 
 use antiphon::raw::{
     About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams, Limits,
@@ -37,7 +42,15 @@ pub fn endpoint() -> &'static Endpoint {
         let grain = HeaderParams::of(&schema).expect("valid annotations").into();
         let tools = vec![Tool::new("grind", schema), Tool::empty("ask")];
         let tools = Pages::of(1, ListToolsResult::new(tools));
-        Endpoint::with_limits(Mill { tools, grain }, limits())
+        let endpoint = Endpoint::with_limits(Mill { tools, grain }, limits());
+        // By hand, or it would stop with the first connection.
+        let mut context = Context::from_waker(Waker::noop());
+        let started = pin!(endpoint.start()).poll(&mut context);
+        assert!(
+            matches!(started, Poll::Ready(Ok(()))),
+            "nothing to wait for"
+        );
+        endpoint
     })
 }
 

@@ -129,7 +129,7 @@ impl Wire {
     /// Opens a connection to a fresh harbour; `binary` serves it on stdio.
     pub async fn open(self, binary: &str) -> Connection {
         match self {
-            Self::Memory => Connection::Memory(memory::connect(&harbour::endpoint())),
+            Self::Memory => Connection::Memory(memory::connect(harbour::endpoint())),
             Self::Stdio => Connection::Stdio(Box::new(Process::start(binary))),
             Self::Http => {
                 let service = antiphon::http::service(harbour::endpoint());

@@ -6,6 +6,17 @@ use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use serde_json::{Value, json};
 
+/// No `Endpoint` in sight: a transport makes one.
+#[tokio::test]
+async fn a_transport_takes_a_service_as_it_is() {
+    let mut peer = antiphon::memory::connect(harbour::Harbour::default());
+    assert!(peer.send(call(1, "echo", json!({})).to_string()).await);
+    let message = peer.receive().await.expect("an answer");
+    let message: Value = serde_json::from_slice(&message).expect("JSON");
+    assert_eq!(message["result"]["content"][0]["text"], "{}");
+    _ = antiphon::http::service(harbour::Harbour::default());
+}
+
 #[tokio::test]
 async fn it_mounts_in_axum() {
     let app = axum::Router::new()

@@ -18,7 +18,7 @@ async fn ask(peer: &mut Peer, message: &Value) -> (Vec<Value>, Value) {
 }
 
 async fn answer(message: &Value) -> Value {
-    ask(&mut memory::connect(&odd::endpoint()), message).await.1
+    ask(&mut memory::connect(odd::endpoint()), message).await.1
 }
 
 /// DISC-S-05, ERR-S-02: methods of a feature that is not offered do not exist.
@@ -60,7 +60,7 @@ async fn an_anonymous_server_names_itself_nowhere() {
 /// LOG-S-01: no logs from a server that does not say that it logs.
 #[tokio::test]
 async fn logs_need_the_capability() {
-    let mut peer = memory::connect(&odd::endpoint());
+    let mut peer = memory::connect(odd::endpoint());
     let message = with_meta(
         call(1, "log", json!({})),
         "io.modelcontextprotocol/logLevel",
@@ -134,7 +134,7 @@ async fn a_service_cannot_widen_a_subscription() {
             json!({}),
         ),
     ] {
-        let mut peer = memory::connect(&odd::endpoint());
+        let mut peer = memory::connect(odd::endpoint());
         let mut params = json!({});
         params["notifications"] = asked;
         let message = request(1, "subscriptions/listen", params);

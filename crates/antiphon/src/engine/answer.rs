@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::endpoint::Inner;
-use crate::raw::{Call, Outgoing, Rendered, Reply};
+use crate::raw::{Call, Observed, Outgoing, Rendered, Reply};
 
 /// What goes back.
 #[derive(Debug)]
@@ -47,20 +47,29 @@ pub(super) struct Writer<'a, 'o> {
 }
 
 impl Writer<'_, '_> {
-    pub(super) fn reply<T: Outgoing>(&mut self, reply: Reply<T>) -> Result<(), ErrorObject> {
-        match reply {
+    pub(super) fn reply<T: Outgoing>(&mut self, reply: Reply<T>) -> Result<Observed, ErrorObject> {
+        let failed = match reply {
             Reply::Complete(mut result) => {
                 let meta = result.prepare();
                 self.out.reserve(result.size_hint() + 256);
-                self.complete(&result, meta.as_ref())
+                self.complete(&result, meta.as_ref())?;
+                result.is_error()
             }
-            Reply::Rendered(rendered) => self.rendered(&rendered),
+            Reply::Rendered(rendered) => {
+                self.rendered(&rendered)?;
+                rendered.is_error
+            }
             Reply::InputRequired(mut input) => {
                 gate(self.call, &input)?;
                 let meta = input.take_meta();
-                self.write("input_required", &input, meta.as_ref())
+                self.write("input_required", &input, meta.as_ref())?;
+                return Ok(Observed::InputRequired);
             }
-        }
+        };
+        Ok(match failed {
+            true => Observed::ToolError,
+            false => Observed::Complete,
+        })
     }
 
     pub(super) fn complete(

@@ -22,13 +22,14 @@ use super::{
     lines::Lines,
     outbox::Outbox,
 };
-use crate::auth::Principal;
+use crate::{auth::Principal, raw::Transport};
 
 /// How long calls may go on after the client has closed its side.
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Connection {
     endpoint: Endpoint,
+    transport: Transport,
     principal: Option<Arc<Principal>>,
     lines: Arc<Lines>,
     in_flight: Arc<InFlight>,
@@ -36,9 +37,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(endpoint: Endpoint, principal: Option<Principal>, lines: Arc<Lines>) -> Self {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        transport: Transport,
+        principal: Option<Principal>,
+        lines: Arc<Lines>,
+    ) -> Self {
         Self {
             endpoint,
+            transport,
             principal: principal.map(Arc::new),
             lines,
             in_flight: Arc::default(),
@@ -51,9 +58,11 @@ impl Connection {
         let outbox = Arc::new(Outbox::on(self.lines.clone()));
         let inbound = Inbound {
             body,
+            transport: self.transport,
             http: None,
             principal: self.principal.clone(),
             in_flight: Some(self.in_flight.clone()),
+            mounted: false,
         };
         let mut request = Running {
             answer: Box::pin(dispatch::answer(
@@ -68,6 +77,11 @@ impl Connection {
         if Pin::new(&mut request).poll(&mut context).is_pending() {
             self.tasks.spawn(request);
         }
+    }
+
+    /// The requests that had to wait.
+    pub(crate) fn tasks(&self) -> TaskTracker {
+        self.tasks.clone()
     }
 
     /// Says that a message could not be read.

@@ -4,10 +4,7 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use antiphon_core::{
     depth,
@@ -24,27 +21,30 @@ use super::{
     endpoint::{Endpoint, Inner},
     inflight::{Entered, InFlight},
     listen,
+    observe::Observation,
     outbox::Outbox,
-    params,
-    unwind::{self, Caught},
+    params, unwind,
 };
 use crate::{
     auth::Principal,
-    raw::{Answering, Call, Lazy, Outgoing},
+    raw::{Answering, Call, Lazy, Observed, Outgoing, Transport},
 };
 
 /// One message, with what its transport knows of it.
 pub(crate) struct Inbound {
     pub(crate) body: Bytes,
+    pub(crate) transport: Transport,
     pub(crate) http: Option<Parts>,
     pub(crate) principal: Option<Arc<Principal>>,
     /// The connection's running requests, where ids must be kept apart.
     pub(crate) in_flight: Option<Arc<InFlight>>,
+    /// Whether it came through somebody else's server, which does not start the service.
+    pub(crate) mounted: bool,
 }
 
 /// Answers one message.
-pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
-    let endpoint = endpoint.inner();
+pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
+    let endpoint = served.inner();
     let Ok(text) = std::str::from_utf8(&inbound.body) else {
         let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
         return Answer::error(None, 400, &error);
@@ -82,34 +82,75 @@ pub(crate) async fn answer(endpoint: Endpoint, inbound: Inbound, outbox: Arc<Out
         Shape::Batch => return invalid(&message, "a batch: send one message at a time"),
         Shape::Invalid(why) => return invalid(&message, why),
     }
-    let id = message.id().unwrap_or("null");
+    let mut observation = Observation::begin(endpoint, &message, inbound.transport);
     let headers = inbound.http.as_ref().map(|parts| &parts.headers);
-    let (version, method) = match admit::request(&message, headers, endpoint) {
-        Ok(admitted) => admitted,
-        Err(fault) => return Answer::fault(Some(id), &fault),
+    let (answer, outcome) = match admit::request(&message, headers, endpoint) {
+        Ok((version, method)) => {
+            observation.speaks(version);
+            let request = Request {
+                served: &served,
+                message: &message,
+                text,
+                inbound: &inbound,
+                outbox: &outbox,
+            };
+            observation.run(request.run(version, method)).await
+        }
+        Err(fault) => (
+            Answer::fault(message.id(), &fault),
+            Observed::Error(fault.error.code),
+        ),
     };
-    let _entered = match enter(&inbound, id, &outbox) {
-        Ok(entered) => entered,
-        Err(error) => return Answer::error(Some(id), 400, &error),
-    };
-    let Some(_place) = endpoint.admit_call() else {
-        tracing::warn!(
-            limit = endpoint.limits.calls,
-            "refused: too many calls; see Limits::calls"
-        );
-        let error = ErrorObject::internal("The server is at its limit of running calls; try again");
-        return Answer::error(Some(id), 503, &error);
-    };
-    let call = match call(&message, version, id, &inbound, endpoint, &outbox) {
-        Ok(call) => call,
-        Err(error) => return Answer::error(Some(id), 200, &error),
-    };
-    let mut json = Vec::new();
-    match run(endpoint, method, &call, &message, text, &mut json).await {
-        Ok(()) => Answer::Message { status: 200, json },
-        Err(error) => {
-            let error = legal(error, call.method);
-            Answer::error(Some(id), status(error.code), &error)
+    observation.end(outcome);
+    answer
+}
+
+/// A request that is let in, as far as its metadata goes.
+struct Request<'a> {
+    served: &'a Endpoint,
+    message: &'a Message<'a>,
+    text: &'a str,
+    inbound: &'a Inbound,
+    outbox: &'a Arc<Outbox>,
+}
+
+impl Request<'_> {
+    async fn run(self, version: Version, method: Method) -> (Answer, Observed) {
+        let (message, endpoint) = (self.message, self.served.inner());
+        let id = message.id().unwrap_or("null");
+        let refused = |status, error: &ErrorObject| {
+            let answer = Answer::error(Some(id), status, error);
+            (answer, Observed::Error(error.code))
+        };
+        let _entered = match enter(self.inbound, id, self.outbox) {
+            Ok(entered) => entered,
+            Err(error) => return refused(400, &error),
+        };
+        let Some(_place) = endpoint.admit_call() else {
+            tracing::warn!(
+                limit = endpoint.limits.calls,
+                "refused: too many calls; see Limits::calls"
+            );
+            let error = "The server is at its limit of running calls; try again";
+            return refused(503, &ErrorObject::internal(error));
+        };
+        if self.inbound.mounted
+            && !endpoint.lifecycle.is_held()
+            && self.served.start_on_demand().await.is_err()
+        {
+            return refused(200, &ErrorObject::internal("The server is not running"));
+        }
+        let call = match call(message, version, id, self.inbound, endpoint, self.outbox) {
+            Ok(call) => call,
+            Err(error) => return refused(200, &error),
+        };
+        let mut json = Vec::new();
+        match run(endpoint, method, &call, message, self.text, &mut json).await {
+            Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
+            Err(error) => {
+                let error = legal(error, call.method);
+                refused(status(error.code), &error)
+            }
         }
     }
 }
@@ -192,7 +233,7 @@ async fn run<'a>(
     message: &'a Message<'a>,
     text: &'a str,
     out: &mut Vec<u8>,
-) -> Result<(), ErrorObject> {
+) -> Result<Observed, ErrorObject> {
     let service = &*endpoint.service;
     let given = &message.params;
     let mut answer = Writer {
@@ -200,13 +241,13 @@ async fn run<'a>(
         call,
         out,
     };
-    match method {
+    let written = match method {
         Method::CallTool => {
             let tool = params::call_tool(given)?;
             if let Some(headers) = call.headers() {
                 admit::params(service, call, &tool, headers)?;
             }
-            answer.reply(guarded(call, || service.call_tool(call, tool)).await?)
+            return answer.reply(guarded(call, || service.call_tool(call, tool)).await?);
         }
         Method::ListTools => {
             let list = params::list(given)?;
@@ -219,7 +260,7 @@ async fn run<'a>(
         }
         Method::GetPrompt => {
             let prompt = params::get_prompt(given)?;
-            answer.reply(guarded(call, || service.get_prompt(call, prompt)).await?)
+            return answer.reply(guarded(call, || service.get_prompt(call, prompt)).await?);
         }
         Method::ListResources => {
             let list = params::list(given)?;
@@ -231,7 +272,7 @@ async fn run<'a>(
         }
         Method::ReadResource => {
             let resource = params::read_resource(given)?;
-            answer.reply(guarded(call, || service.read_resource(call, resource)).await?)
+            return answer.reply(guarded(call, || service.read_resource(call, resource)).await?);
         }
         Method::Complete => {
             let completion = params::completion(given)?;
@@ -252,7 +293,8 @@ async fn run<'a>(
             let params = envelope::raw_params(text);
             answer.rendered(&guarded(call, || service.other(call, params)).await?)
         }
-    }
+    };
+    written.map(|()| Observed::Complete)
 }
 
 /// Runs one method of the service; a panic is an internal error.
@@ -260,11 +302,9 @@ pub(crate) async fn guarded<'a, T>(
     call: &Call<'_>,
     start: impl FnOnce() -> Answering<'a, T>,
 ) -> Result<T, ErrorObject> {
-    let outcome = match catch_unwind(AssertUnwindSafe(start)) {
-        Ok(future) => Caught(future).await,
-        Err(panic) => Err(unwind::text(&*panic)),
-    };
-    outcome.unwrap_or_else(|panic| Err(panicked(call, &panic)))
+    unwind::run(start)
+        .await
+        .unwrap_or_else(|panic| Err(panicked(call, &panic)))
 }
 
 pub(super) fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {

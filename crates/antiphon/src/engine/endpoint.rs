@@ -1,7 +1,7 @@
 //! [`Endpoint`]: a service made ready for transports.
 
 use std::{
-    fmt,
+    fmt, io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -11,7 +11,8 @@ use std::{
 use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::raw::{Changes, Rendered, Service};
+use super::lifecycle::Lifecycle;
+use crate::raw::{Changes, Rendered, Service, Watcher};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
 /// and the same server; transports take one each.
@@ -25,7 +26,9 @@ pub(crate) struct Inner {
     /// The server's identity as JSON, unless it stays anonymous.
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
+    pub(crate) observer: Option<Watcher>,
     pub(crate) limits: Limits,
+    pub(crate) lifecycle: Lifecycle,
     calls: AtomicUsize,
     listens: AtomicUsize,
 }
@@ -151,10 +154,38 @@ impl Endpoint {
             discover: discover.into(),
             identity,
             changes: about.changes.unwrap_or_default(),
+            observer: about.observer,
             limits,
+            lifecycle: Lifecycle::default(),
             calls: AtomicUsize::new(0),
             listens: AtomicUsize::new(0),
         }))
+    }
+
+    /// Starts the service by hand: [`Service::start`], unless it ran already. From then on only
+    /// [`stop`](Self::stop) ends it, whatever transports come and go: for a service that is
+    /// mounted in another server, or serves one connection after the other.
+    ///
+    /// # Errors
+    /// What the service said, also when it said so earlier; or that it was stopped.
+    pub async fn start(&self) -> io::Result<()> {
+        self.0.lifecycle.start(&*self.0.service, true).await
+    }
+
+    /// Stops the service by hand, once nothing serves it any more: [`Service::stop`], if it was
+    /// started and is not stopped yet. It cannot be started again.
+    pub async fn stop(&self) {
+        self.0.lifecycle.stop(&*self.0.service).await;
+    }
+
+    /// Starts a mounted service at its first request, on a task of its own: whoever happens to
+    /// come first may leave before it is done.
+    pub(crate) async fn start_on_demand(&self) -> io::Result<()> {
+        let endpoint = self.clone();
+        let started = tokio::spawn(async move { endpoint.start().await });
+        started
+            .await
+            .unwrap_or_else(|lost| Err(io::Error::other(lost)))
     }
 
     /// Requests running now.
@@ -169,6 +200,13 @@ impl Endpoint {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.0
+    }
+}
+
+/// Transports take a service as it is, with the default [`Limits`].
+impl<S: Service> From<S> for Endpoint {
+    fn from(service: S) -> Self {
+        Self::new(service)
     }
 }
 

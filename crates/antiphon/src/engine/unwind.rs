@@ -26,6 +26,14 @@ impl<F: Future + Unpin> Future for Caught<F> {
     }
 }
 
+/// Makes a future and runs it; a panic in either is an error with its text.
+pub(crate) async fn run<F: Future + Unpin>(make: impl FnOnce() -> F) -> Result<F::Output, String> {
+    match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(future) => Caught(future).await,
+        Err(panic) => Err(text(&*panic)),
+    }
+}
+
 /// The text of a caught panic.
 pub(crate) fn text(panic: &(dyn Any + Send)) -> String {
     panic

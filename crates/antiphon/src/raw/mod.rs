@@ -49,6 +49,7 @@
 
 mod call;
 mod changes;
+mod observer;
 mod pages;
 mod params;
 mod rendered;
@@ -64,6 +65,7 @@ pub use antiphon_types::ErrorObject as Error;
 pub use self::{
     call::{Call, TraceContext},
     changes::Changes,
+    observer::{Answered, Observed, Observer, Transport},
     pages::{Listing, Pages},
     params::{BadArguments, CallTool, Complete, GetPrompt, List, ReadResource, Round},
     rendered::{Outgoing, Rendered},
@@ -79,4 +81,5 @@ pub use crate::engine::{
 pub(crate) use self::{
     call::Lazy,
     changes::{Change, Listener},
+    observer::Watcher,
 };

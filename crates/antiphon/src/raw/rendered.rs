@@ -28,6 +28,8 @@ pub struct Rendered<T> {
     pub(crate) meta: Option<MetaObject>,
     /// What `resultType` says, if not `complete`.
     pub(crate) result_type: Option<String>,
+    /// What `isError` says.
+    pub(crate) is_error: bool,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -51,6 +53,7 @@ impl<T> Rendered<T> {
                 .result_type
                 .filter(|kind| kind != "complete")
                 .map(Cow::into_owned),
+            is_error: members.is_error,
             kind: PhantomData,
         })
     }
@@ -66,6 +69,7 @@ impl<T> Rendered<T> {
             json: json.unwrap_or_default().into(),
             meta,
             result_type: None,
+            is_error: false,
             kind: PhantomData,
         }
     }
@@ -77,6 +81,7 @@ impl<T> Clone for Rendered<T> {
             json: self.json.clone(),
             meta: self.meta.clone(),
             result_type: self.result_type.clone(),
+            is_error: self.is_error,
             kind: PhantomData,
         }
     }
@@ -85,7 +90,10 @@ impl<T> Clone for Rendered<T> {
 impl<T: Outgoing> From<T> for Rendered<T> {
     fn from(mut result: T) -> Self {
         let meta = result.prepare();
-        Self::written(serde_json::to_vec(&result), meta)
+        Self {
+            is_error: result.is_error(),
+            ..Self::written(serde_json::to_vec(&result), meta)
+        }
     }
 }
 
@@ -112,6 +120,11 @@ pub trait Outgoing: Serialize {
     /// it is written apart, together with the server's identity.
     fn prepare(&mut self) -> Option<MetaObject>;
 
+    /// Whether it tells of a failure.
+    fn is_error(&self) -> bool {
+        false
+    }
+
     /// About how many bytes it takes.
     fn size_hint(&self) -> usize {
         256
@@ -121,6 +134,10 @@ pub trait Outgoing: Serialize {
 impl Outgoing for CallToolResult {
     fn prepare(&mut self) -> Option<MetaObject> {
         self.meta.take()
+    }
+
+    fn is_error(&self) -> bool {
+        self.is_error == Some(true)
     }
 
     fn size_hint(&self) -> usize {
@@ -169,6 +186,7 @@ struct Members<'a> {
     json: Vec<u8>,
     meta: Option<MetaObject>,
     result_type: Option<Cow<'a, str>>,
+    is_error: bool,
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -184,6 +202,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                     json: b"{".to_vec(),
                     meta: None,
                     result_type: None,
+                    is_error: false,
                 };
                 while let Some(key) = map.next_key::<Cow<'de, str>>()? {
                     match &*key {
@@ -191,6 +210,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                         "resultType" => members.result_type = map.next_value()?,
                         _ => {
                             let value: &RawValue = map.next_value()?;
+                            members.is_error |= key == "isError" && value.get() == "true";
                             if members.json.len() > 1 {
                                 members.json.push(b',');
                             }

@@ -1,6 +1,6 @@
 //! [`Service`], the trait, and what it says of itself.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteResult, GetPromptResult, Implementation, ListPromptsResult,
@@ -10,8 +10,8 @@ use antiphon_types::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, ReadResource,
-    Rendered, Reply,
+    Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, Observer,
+    ReadResource, Rendered, Reply, Watcher,
 };
 
 /// The result or the error, when it is there: what every method of a [`Service`] returns.
@@ -26,6 +26,23 @@ pub trait Service: Send + Sync + 'static {
     /// Who this is and what it offers; asked once, when the [`Endpoint`](super::Endpoint) is
     /// made.
     fn about(&self) -> About;
+
+    /// Runs once, before the first transport takes its first message. If it fails, nothing is
+    /// served.
+    ///
+    /// Mounted in another server, it runs at the first request, unless
+    /// [`Endpoint::start`](super::Endpoint::start) was awaited before.
+    fn start(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Runs once, after the last transport has drained, if [`start`](Self::start) succeeded.
+    ///
+    /// Mounted in another server, or after a transport that was dropped before its end, it runs
+    /// when [`Endpoint::stop`](super::Endpoint::stop) is awaited.
+    fn stop(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {})
+    }
 
     /// `tools/list`
     fn list_tools<'a>(
@@ -151,6 +168,7 @@ pub struct About {
     pub(crate) cache: (Duration, CacheScope),
     pub(crate) identify: bool,
     pub(crate) changes: Option<Changes>,
+    pub(crate) observer: Option<Watcher>,
 }
 
 impl About {
@@ -163,6 +181,7 @@ impl About {
             cache: (Duration::ZERO, CacheScope::Private),
             identify: true,
             changes: None,
+            observer: None,
         }
     }
 
@@ -187,6 +206,12 @@ impl About {
     /// Where changes are announced; needed for every `listChanged` and for `subscribe`.
     pub fn changes(mut self, changes: Changes) -> Self {
         self.changes = Some(changes);
+        self
+    }
+
+    /// Who hears of every request once it is over.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(Watcher(Arc::new(observer)));
         self
     }
 

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 
 use crate::{
     auth::Principal,
-    engine::{connection::Connection, lines::Lines},
-    raw::Endpoint,
+    engine::{connection::Connection, lifecycle::Serving, lines::Lines},
+    raw::{Endpoint, Transport},
 };
 
 /// Messages that may wait in either direction.
@@ -53,27 +53,35 @@ impl Peer {
 /// Serves `endpoint` on a fresh pair, on a task of its own, and returns the client's end.
 ///
 /// Dropping that end ends the server.
-pub fn connect(endpoint: &Endpoint) -> Peer {
+pub fn connect(endpoint: impl Into<Endpoint>) -> Peer {
     let (client, server) = pair();
-    tokio::spawn(serve(endpoint.clone(), server));
+    tokio::spawn(serve(endpoint.into(), server));
     client
 }
 
-/// Serves `endpoint` on one end of a pair until the other is gone.
-pub async fn serve(endpoint: Endpoint, peer: Peer) {
+/// Serves `endpoint` on one end of a pair until the other is gone; not at all if the service
+/// does not start, which the log tells.
+///
+/// The service stops with the last transport of its endpoint. One that serves connection after
+/// connection is started before the first with [`Endpoint::start`].
+pub async fn serve(endpoint: impl Into<Endpoint>, peer: Peer) {
     serve_as(endpoint, peer, None).await;
 }
 
 /// The same, for a caller whose identity the host vouches for.
 pub fn serve_as(
-    endpoint: Endpoint,
+    endpoint: impl Into<Endpoint>,
     mut peer: Peer,
     principal: Option<Principal>,
 ) -> impl Future<Output = ()> + Send {
+    let endpoint = endpoint.into();
     let limit = endpoint.inner().limits.message_bytes;
     async move {
+        let Ok(serving) = Serving::begin(&endpoint).await else {
+            return;
+        };
         let lines = Arc::new(Lines::default());
-        let connection = Connection::new(endpoint, principal, lines.clone());
+        let connection = Connection::new(endpoint, Transport::Memory, principal, lines.clone());
         let sender = peer.sender;
         let write = async {
             let mut buffer = Vec::new();
@@ -102,5 +110,6 @@ pub fn serve_as(
             connection.finish().await;
         };
         tokio::join!(read, write);
+        serving.end().await;
     }
 }

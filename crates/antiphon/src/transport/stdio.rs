@@ -15,16 +15,17 @@ use tokio::{
 use crate::{
     engine::{
         connection::{Connection, DRAIN},
+        lifecycle::Serving,
         lines::Lines,
     },
-    raw::Endpoint,
+    raw::{Endpoint, Transport},
 };
 
 /// Serves `endpoint` on this process's standard streams until standard input ends.
 ///
 /// # Errors
-/// When a stream cannot be used, or reading fails.
-pub async fn serve(endpoint: Endpoint) -> io::Result<()> {
+/// When the service does not start, a stream cannot be used, or reading fails.
+pub async fn serve(endpoint: impl Into<Endpoint>) -> io::Result<()> {
     let (input, output) = standard_streams()?;
     serve_on(endpoint, input, output).await
 }
@@ -32,19 +33,42 @@ pub async fn serve(endpoint: Endpoint) -> io::Result<()> {
 /// Serves `endpoint` on any pair of byte streams with the same framing (STDIO-B-02): a Unix
 /// socket, a TCP connection, a child's pipes.
 ///
+/// The service stops with the last transport of its endpoint. One that serves connection after
+/// connection is started before the first with [`Endpoint::start`].
+///
 /// # Errors
-/// When reading fails. A writer that is gone ends the connection in good order.
+/// When the service does not start, or reading fails. A writer that is gone ends the connection
+/// in good order.
 pub async fn serve_on(
-    endpoint: Endpoint,
+    endpoint: impl Into<Endpoint>,
     input: impl AsyncRead + Send + Unpin,
     output: impl AsyncWrite + Send + Unpin,
 ) -> io::Result<()> {
+    let endpoint = endpoint.into();
+    let serving = Serving::begin(&endpoint).await?;
     let limit = endpoint.inner().limits.message_bytes;
     let lines = Arc::new(Lines::default());
-    let connection = Connection::new(endpoint, None, lines.clone());
-    let write = write(&lines, output);
+    let connection = Connection::new(endpoint, Transport::Stdio, None, lines.clone());
+    let tasks = connection.tasks();
+    let served = exchange(connection, &lines, limit, input, output).await;
+    // What was cancelled is on its way out.
+    tasks.close();
+    tasks.wait().await;
+    serving.end().await;
+    served
+}
+
+/// Reads and writes until either is done.
+async fn exchange(
+    connection: Connection,
+    lines: &Lines,
+    limit: usize,
+    input: impl AsyncRead + Send + Unpin,
+    output: impl AsyncWrite + Send + Unpin,
+) -> io::Result<()> {
+    let write = write(lines, output);
     let read = async {
-        let read = read(&connection, &lines, input, limit).await;
+        let read = read(&connection, lines, input, limit).await;
         connection.finish().await;
         read
     };

@@ -38,6 +38,7 @@ use crate::{
         outbox::Outbox,
         unwind::Caught,
     },
+    raw::Transport,
 };
 
 type Verifying = Pin<Box<dyn Future<Output = Result<Result<Principal, Denied>, String>> + Send>>;
@@ -195,9 +196,11 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                             let outbox = Arc::new(Outbox::new());
                             let inbound = Inbound {
                                 body,
+                                transport: Transport::Http,
                                 http: this.parts.take(),
                                 principal: reading.principal.take(),
                                 in_flight: None,
+                                mounted: this.shared.mounted,
                             };
                             let endpoint = this.shared.endpoint.clone();
                             *this.step = Step::Running(Some(Exchange {

@@ -19,8 +19,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{future::plain, service::HttpService, watched::Watched};
+use crate::engine::lifecycle::Serving;
 
-/// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop.
+/// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop. Told
+/// to stop, it also stops the service, if no other transport serves it. Its error is that of a
+/// service that does not start.
 ///
 /// ```no_run
 /// # async fn run(endpoint: antiphon::raw::Endpoint) -> std::io::Result<()> {
@@ -85,6 +88,7 @@ impl Serve {
     }
 
     async fn run(self) -> io::Result<()> {
+        let serving = Serving::begin(self.service.endpoint()).await?;
         let stopping = CancellationToken::new();
         // Dropping the set ends its connections, so they end with this future, however it ends.
         let mut connections = JoinSet::new();
@@ -114,7 +118,9 @@ impl Serve {
         if tokio::time::timeout(self.drain, finished).await.is_err() {
             let open = connections.len();
             tracing::warn!(open, "calls were still running and are dropped");
+            connections.shutdown().await;
         }
+        serving.end().await;
         Ok(())
     }
 }

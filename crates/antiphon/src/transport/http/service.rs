@@ -33,18 +33,21 @@ pub(crate) struct Shared {
     pub(crate) body_timeout: Duration,
     /// Cancelled when the server around it is about to stop.
     pub(crate) stopping: CancellationToken,
+    /// Whether the server around it is somebody else's.
+    pub(crate) mounted: bool,
 }
 
 /// Makes `endpoint` a tower service.
-pub fn service(endpoint: Endpoint) -> HttpService {
+pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
     HttpService {
         shared: Arc::new(Shared {
-            endpoint,
+            endpoint: endpoint.into(),
             guard: Guard::default(),
             gate: None,
             keep_alive: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
             stopping: CancellationToken::new(),
+            mounted: true,
         }),
     }
 }
@@ -121,9 +124,12 @@ impl HttpService {
         &self.shared.endpoint
     }
 
-    /// Ends its subscriptions, open ones and new ones, once `stopping` is cancelled.
+    /// For a server of ours: ends its subscriptions, open ones and new ones, once `stopping` is
+    /// cancelled.
     pub(crate) fn until(mut self, stopping: CancellationToken) -> Self {
-        self.shared().stopping = stopping;
+        let shared = self.shared();
+        shared.stopping = stopping;
+        shared.mounted = false;
         self
     }
 
