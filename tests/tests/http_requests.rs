@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use antiphon::raw::Limits;
+use antiphon::Limits;
 use antiphon_tests::{call, harbour, http::Server, http::post, request, until};
 use bytes::Bytes;
 use http_body_util::Full;

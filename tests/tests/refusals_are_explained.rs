@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use antiphon::raw::Limits;
+use antiphon::Limits;
 use antiphon_tests::{call, harbour, http::Server, http::post};
 use hyper::header::HeaderValue;
 use serde_json::json;

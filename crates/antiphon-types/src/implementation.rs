@@ -74,6 +74,18 @@ impl Icon {
     }
 }
 
+impl From<&str> for Icon {
+    fn from(src: &str) -> Self {
+        Self::new(src)
+    }
+}
+
+impl From<String> for Icon {
+    fn from(src: String) -> Self {
+        Self::new(src)
+    }
+}
+
 setters!(Icon {
     into { mime_type: String }
     plain { sizes: Vec<String>, theme: IconTheme }

@@ -1,13 +1,42 @@
 //! Antiphon: a Rust SDK for the [Model Context Protocol](https://modelcontextprotocol.io) whose
 //! tools can ask.
 //!
-//! [`raw`] is the lowest tier of a server: a [`Service`](raw::Service) with a method per MCP
-//! method. An [`Endpoint`](raw::Endpoint) makes it ready for the transports: [`memory`],
-//! [`stdio`] and [`http`]. [`types`] are the wire shapes; [`auth`] says who is calling.
+//! A [`Server`] is made of plain async functions. Their arguments say what they need from a call
+//! ([`FromCall`]), what they return becomes the reply ([`IntoReply`]):
+//!
+//! ```no_run
+//! use antiphon::{Args, Server, State, Stop, schemars::JsonSchema, stdio};
+//! use serde::Deserialize;
+//!
+//! /// Look up a word.
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Lookup { word: String }
+//!
+//! #[derive(Clone)]
+//! struct Dictionary;
+//!
+//! async fn lookup(Args(l): Args<Lookup>, State(_): State<Dictionary>) -> Result<String, Stop> {
+//!     Err(Stop::fail(format!("There is no entry for {}.", l.word)))
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let server = Server::new("dictionary", "1.0")
+//!         .tool("lookup", lookup)
+//!         .with_state(Dictionary);
+//!     stdio::serve(server).await
+//! }
+//! ```
+//!
+//! The same server goes to [`stdio`], to [`http`] and to [`memory`], for tests. [`types`] are the
+//! wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a method
+//! per MCP method, for gateways and for protocol work.
+//!
+//! The [`guide`] begins with the first server.
 //!
 //! | feature | default | what |
 //! |---|---|---|
-//! | `server` | yes | the raw tier and the in-memory transport |
+//! | `server` | yes | servers, and the in-memory transport |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -19,10 +48,31 @@ mod engine;
 #[cfg(feature = "server")]
 pub mod raw;
 #[cfg(feature = "server")]
+mod schema;
+#[cfg(feature = "server")]
+mod server;
+#[cfg(feature = "server")]
 mod transport;
 
 pub use antiphon_types as types;
+#[cfg(feature = "server")]
+pub use schemars;
+#[cfg(feature = "server")]
+pub use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "server")]
+pub use engine::{
+    endpoint::Limits,
+    log::Logger,
+    progress::{Amount, Progress},
+};
+#[cfg(feature = "server")]
+pub use server::{
+    Args, Audio, Cached, Call, ClientInfo, Contents, Context, Description, Extension, Extract,
+    FromCall, FromRef, Handler, Image, IntoContent, IntoReply, Json, Kind, Layer, Messages, Next,
+    Offer, OptionalFromCall, OrFail, Outcome, Prefix, Prompt, RateLimit, RegistrationError,
+    Resource, Server, State, Stop, Timeout, Tool, Verdict,
+};
 #[cfg(feature = "http")]
 pub use transport::http;
 #[cfg(feature = "server")]

@@ -72,11 +72,7 @@ pub use self::{
     reply::Reply,
     service::{About, Answering, Service},
 };
-pub use crate::engine::{
-    endpoint::{Endpoint, Limits},
-    log::Logger,
-    progress::{Amount, Progress},
-};
+pub use crate::engine::endpoint::Endpoint;
 
 pub(crate) use self::{
     call::Lazy,

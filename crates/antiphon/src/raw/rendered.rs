@@ -63,6 +63,11 @@ impl<T> Rendered<T> {
         std::str::from_utf8(&self.json).unwrap_or_default()
     }
 
+    /// A result that this type writes, without `_meta`.
+    pub(crate) fn of(result: &impl Serialize) -> serde_json::Result<Self> {
+        Ok(Self::written(Ok(serde_json::to_vec(result)?), None))
+    }
+
     fn written(json: serde_json::Result<Vec<u8>>, meta: Option<MetaObject>) -> Self {
         Self {
             // What does not serialise is left empty; sending that is an internal error.

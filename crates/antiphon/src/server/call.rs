@@ -1,0 +1,200 @@
+//! [`Call`]: one call, as a value to keep.
+
+use std::{fmt, sync::Arc};
+
+use antiphon_types::{ClientCapabilities, Implementation, MetaObject, RequestId, Version, decode};
+use http::{Extensions, HeaderMap};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, Description, FromCall, Kind, Server, Stop};
+use crate::{
+    Logger, Progress,
+    auth::Principal,
+    raw::{Answers, Round, TraceContext},
+};
+
+/// One call, as a handler can keep it, move it to another task and hand it around: an extractor.
+///
+/// Take it where the small extractors do not reach. It copies what it tells, so a handler that
+/// only wants, say, [`Progress`] is better off with that.
+#[derive(Clone)]
+pub struct Call(Arc<Kept>);
+
+struct Kept {
+    id: RequestId,
+    method: String,
+    kind: Kind,
+    target: String,
+    version: Version,
+    principal: Option<Principal>,
+    headers: Option<HeaderMap>,
+    extensions: Extensions,
+    capabilities: ClientCapabilities,
+    client_info: Option<Implementation>,
+    meta: MetaObject,
+    trace: TraceContext,
+    arguments: Option<Box<RawValue>>,
+    responses: Option<Box<RawValue>>,
+    state: Option<String>,
+    progress: Progress,
+    logger: Logger,
+    cancellation: CancellationToken,
+    server: Server,
+}
+
+impl Call {
+    /// The request's id.
+    pub fn id(&self) -> &RequestId {
+        &self.0.id
+    }
+
+    /// The method.
+    pub fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    /// What is called.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The tool's or the prompt's name, or the resource's URI.
+    pub fn target(&self) -> &str {
+        &self.0.target
+    }
+
+    /// The revision this request speaks.
+    pub fn version(&self) -> Version {
+        self.0.version
+    }
+
+    /// Who the bearer verifier says is calling.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.as_ref()
+    }
+
+    /// The HTTP request's headers, on that transport.
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        self.0.headers.as_ref()
+    }
+
+    /// What middleware attached to the HTTP request.
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.extensions
+    }
+
+    /// What the client declared on this request.
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.capabilities
+    }
+
+    /// What the client says it is. For display only (META-B-02).
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.0.client_info.as_ref()
+    }
+
+    /// All keys of `_meta` beyond the reserved ones.
+    pub fn meta(&self) -> &MetaObject {
+        &self.0.meta
+    }
+
+    /// The W3C trace context the request came with.
+    pub fn trace(&self) -> &TraceContext {
+        &self.0.trace
+    }
+
+    /// A tool's arguments as they came: an object, or none.
+    pub fn arguments(&self) -> Option<&RawValue> {
+        self.0.arguments.as_deref()
+    }
+
+    /// A tool's arguments as `T`. They have passed the tool's schema.
+    ///
+    /// # Errors
+    /// What does not fit `T`.
+    pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
+        Ok(decode(self.arguments().map_or("{}", RawValue::get))?)
+    }
+
+    /// The answers this request brought, whether or not they were ever asked for: a client can
+    /// send any. Never take one of these for consent.
+    ///
+    /// # Errors
+    /// `-32602` for a map that names a key twice.
+    pub fn unsolicited_responses(&self) -> Result<Answers<'_>, Stop> {
+        Ok(Answers::parse(self.0.responses.as_deref())?)
+    }
+
+    /// The `requestState` this request brought, as it came: written by the peer for all we know
+    /// (MRTR-S-12).
+    pub fn unsealed_state(&self) -> Option<&str> {
+        self.0.state.as_deref()
+    }
+
+    /// Reports how far the work is.
+    pub fn progress(&self) -> &Progress {
+        &self.0.progress
+    }
+
+    /// Log messages for this request's client.
+    pub fn logger(&self) -> &Logger {
+        &self.0.logger
+    }
+
+    /// Cancelled when this call is over, answered or abandoned.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.0.cancellation
+    }
+
+    /// The server this runs on.
+    pub fn server(&self) -> &Server {
+        &self.0.server
+    }
+}
+
+impl<S: Sync> FromCall<S> for Call {
+    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+        let Round {
+            responses, state, ..
+        } = call.round();
+        Ok(Self(Arc::new(Kept {
+            id: call.id(),
+            method: call.method().to_owned(),
+            kind: call.kind(),
+            target: call.target().to_owned(),
+            version: call.version(),
+            principal: call.principal().cloned(),
+            headers: call.headers().cloned(),
+            extensions: call.raw().extensions().cloned().unwrap_or_default(),
+            capabilities: call.capabilities()?.clone(),
+            client_info: call.client_info(),
+            meta: call.other_meta(),
+            trace: call.trace(),
+            arguments: call.arguments().map(ToOwned::to_owned),
+            responses: responses.map(ToOwned::to_owned),
+            state: state.map(str::to_owned),
+            progress: call.progress(),
+            logger: call.logger(),
+            cancellation: call.cancellation(),
+            server: call.server().clone(),
+        })))
+    }
+
+    fn describe(description: &mut Description) {
+        description.logs();
+    }
+}
+
+/// Who calls what; nothing of what the arguments, answers and headers say.
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("id", &self.0.id)
+            .field("method", &self.0.method)
+            .field("target", &self.0.target)
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
+    }
+}

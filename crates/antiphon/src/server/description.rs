@@ -1,0 +1,148 @@
+//! [`Description`]: what the types of a handler say about it.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::schema::{self, Described, InvalidSchema};
+
+/// What the types of a handler say about it, gathered when it is registered.
+///
+/// Extractors write to it in [`FromCall::describe`](crate::FromCall::describe), replies in
+/// [`IntoReply::describe`](crate::IntoReply::describe).
+#[derive(Debug, Default)]
+pub struct Description {
+    input: Option<Result<Described, InvalidSchema>>,
+    output: Option<Described>,
+    logs: bool,
+}
+
+impl Description {
+    /// The handler reads the members of `T` from its arguments. Several types add up, as long as
+    /// they do not disagree about a member.
+    pub fn arguments<T: DeserializeOwned + JsonSchema>(&mut self) {
+        let more = schema::input::<T>();
+        self.input = Some(match self.input.take() {
+            None => more,
+            Some(input) => input.and_then(|input| both(input, more?)),
+        });
+    }
+
+    /// The handler's structured result is a `T`.
+    pub fn result<T: JsonSchema>(&mut self) {
+        self.output = schema::output::<T>();
+    }
+
+    /// The handler sends log messages to the client.
+    pub fn logs(&mut self) {
+        self.logs = true;
+    }
+
+    pub(crate) fn wants_logging(&self) -> bool {
+        self.logs
+    }
+
+    pub(crate) fn into_parts(
+        self,
+    ) -> (Option<Result<Described, InvalidSchema>>, Option<Described>) {
+        (self.input, self.output)
+    }
+}
+
+/// One schema that asks for what both do.
+fn both(mut one: Described, other: Described) -> Result<Described, InvalidSchema> {
+    for (key, value) in other.schema {
+        match (key.as_str(), one.schema.get_mut(&key), value) {
+            (_, None, value) => {
+                one.schema.insert(key, value);
+            }
+            (_, Some(present), value) if *present == value => {}
+            ("properties" | "$defs", Some(Value::Object(present)), Value::Object(more)) => {
+                add(present, more)?;
+            }
+            ("required", Some(Value::Array(present)), Value::Array(more)) => {
+                let more = more.into_iter().filter(|name| !present.contains(name));
+                let more: Vec<Value> = more.collect();
+                present.extend(more);
+            }
+            (key, ..) => {
+                return Err(InvalidSchema::new(format!(
+                    "the handler takes its arguments as two types that disagree about `{key}`"
+                )));
+            }
+        }
+    }
+    one.description = one.description.or(other.description);
+    one.enforced &= other.enforced;
+    Ok(one)
+}
+
+fn add(members: &mut Map<String, Value>, more: Map<String, Value>) -> Result<(), InvalidSchema> {
+    for (name, schema) in more {
+        if members.get(&name).is_some_and(|present| *present != schema) {
+            return Err(InvalidSchema::new(format!(
+                "the handler takes its arguments as two types that disagree about `{name}`"
+            )));
+        }
+        members.insert(name, schema);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    /// Find books.
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Find {
+        title: String,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Page {
+        from: Option<u32>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Odd {
+        title: u32,
+    }
+
+    #[test]
+    fn two_types_of_arguments_add_up() {
+        let mut description = Description::default();
+        description.arguments::<Find>();
+        description.arguments::<Page>();
+        let input = description
+            .into_parts()
+            .0
+            .expect("some")
+            .expect("they agree");
+        let names: Vec<_> = input.schema["properties"]
+            .as_object()
+            .expect("an object")
+            .keys()
+            .collect();
+        assert_eq!(names, ["title", "from"]);
+        assert_eq!(input.schema["required"], serde_json::json!(["title"]));
+        assert_eq!(input.description.as_deref(), Some("Find books."));
+    }
+
+    #[test]
+    fn two_types_that_disagree_are_refused() {
+        let mut description = Description::default();
+        description.arguments::<Find>();
+        description.arguments::<Odd>();
+        let error = description
+            .into_parts()
+            .0
+            .expect("some")
+            .expect_err("they disagree");
+        assert!(error.to_string().contains("`title`"), "{error}");
+    }
+}

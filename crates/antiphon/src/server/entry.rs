@@ -1,0 +1,90 @@
+//! What is registered, and how a call runs it: through the layers, to the handler, to an answer.
+
+use std::{error::Error, fmt};
+
+use antiphon_types::ErrorObject;
+
+use super::{
+    Context, Stop,
+    handler::Running,
+    layer::{Ending, Innermost, Layers, Next},
+    outcome::Ends,
+};
+use crate::raw::Reply;
+
+/// Something a client can call.
+pub(crate) trait Entry: Sync {
+    type Result: Ends;
+
+    fn layers(&self) -> &Layers;
+
+    /// Runs the handler.
+    fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, Self::Result>;
+}
+
+/// Runs an entry within the layers of its server and its own.
+pub(crate) async fn answer<E: Entry>(
+    entry: &E,
+    call: &Context<'_>,
+) -> Result<Reply<E::Result>, ErrorObject> {
+    let around = &call.server().settings.layers;
+    if around.is_empty() && entry.layers().is_empty() {
+        return ended(call, entry.attempt(call).await);
+    }
+    let handler = Handler(entry);
+    E::Result::unwrap(Next::new(around, entry.layers(), &handler).run(call).await)
+}
+
+fn ended<R: Ends>(
+    call: &Context<'_>,
+    answer: Result<Reply<R>, Stop>,
+) -> Result<Reply<R>, ErrorObject> {
+    answer.or_else(|stop| R::stopped(call, stop))
+}
+
+struct Handler<'e, E>(&'e E);
+
+impl<E: Entry> Innermost for Handler<'_, E> {
+    fn run<'a>(&'a self, call: &'a Context<'a>) -> Ending<'a> {
+        Box::pin(async move { E::Result::wrap(ended(call, self.0.attempt(call).await)) })
+    }
+}
+
+/// Why something cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrationError(String);
+
+impl RegistrationError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for RegistrationError {}
+
+/// A tool's name is 1 to 128 letters, digits, `_`, `-` and `.` (TOOL-S-11 to TOOL-S-13).
+pub(crate) fn check_tool_name(name: &str) -> Result<(), RegistrationError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if (1..=128).contains(&name.len()) && name.bytes().all(plain) {
+        return Ok(());
+    }
+    Err(RegistrationError(format!(
+        "the tool name {name:?} is not 1 to 128 letters, digits, `_`, `-` and `.`"
+    )))
+}
+
+/// Other names have no rule but that they can be read.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), RegistrationError> {
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err(RegistrationError(format!(
+            "the {what} name {name:?} is empty or has control characters"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Extractors: what a handler's arguments can be.
+
+mod args;
+mod client;
+mod http;
+mod running;
+mod state;
+
+use std::future::Future;
+
+use antiphon_types::InputRequired;
+
+use super::{Context, Description, Stop};
+
+pub use self::{
+    args::{Args, Prefix},
+    client::ClientInfo,
+    http::Extension,
+    state::{FromRef, State},
+};
+
+/// A value that can be taken from a call: what an argument of a handler must be.
+///
+/// | argument | what it is |
+/// |---|---|
+/// | [`Args<T>`] | the arguments, as your type |
+/// | [`State<S>`] | the server's state, or a part of it |
+/// | [`Call`](crate::Call) | the whole call, as a value to keep |
+/// | [`Progress`](crate::Progress), [`Logger`](crate::Logger) | the way back while it runs |
+/// | [`CancellationToken`](crate::CancellationToken) | for work moved to other tasks |
+/// | [`Principal`](crate::auth::Principal) | who calls; `Option<Principal>` if it may be nobody |
+/// | [`ClientInfo`], [`ClientCapabilities`](crate::types::ClientCapabilities) | what the client says of itself |
+/// | `http::HeaderMap`, [`Extension<T>`] | the HTTP request's headers; what layers attached |
+/// | [`Server`](crate::Server) | the running server, to change or announce things |
+/// | [`Prefix`] | in a completion: what was typed so far |
+/// | `Option<T>`, `Result<T, Stop>` | what may be absent; what may fail |
+///
+/// Write your own for what several handlers need:
+///
+/// ```
+/// use antiphon::{Context, FromCall, State, Stop};
+///
+/// #[derive(Clone)]
+/// struct Shop { accounts: Vec<String> }
+///
+/// /// The customer a token speaks for.
+/// struct Customer(String);
+///
+/// impl FromCall<Shop> for Customer {
+///     async fn from_call(call: &Context<'_>, shop: &Shop) -> Result<Self, Stop> {
+///         let subject = call.principal().and_then(|who| who.subject.clone());
+///         match subject.filter(|subject| shop.accounts.contains(subject)) {
+///             Some(subject) => Ok(Self(subject)),
+///             None => Err(Stop::fail("There is no account for you here.")),
+///         }
+///     }
+/// }
+///
+/// async fn orders(Customer(name): Customer) -> String {
+///     format!("No orders for {name}.")
+/// }
+/// # let _ = antiphon::Server::new("shop", "1.0").tool("orders", orders)
+/// #     .with_state::<()>(Shop { accounts: vec![] });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an extractor: a handler cannot take it as an argument",
+    label = "not an extractor",
+    note = "an argument is `Args<T>` (where `T: Deserialize + JsonSchema`), `State<S>`, `Call` or another type that implements `FromCall`",
+    note = "the arguments a client sends come as one struct: `Args(input): Args<Input>`"
+)]
+pub trait FromCall<S>: Sized + Send + 'static {
+    /// Whether it may end the call with questions. Extractors that ask are taken after all
+    /// others, and their questions leave together.
+    const ASKS: bool = false;
+
+    /// Takes the value from a call.
+    fn from_call(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
+
+    /// What it says about the handlers that take it: an extractor that reads arguments names
+    /// them here, so that they are part of the schema.
+    fn describe(description: &mut Description) {
+        _ = description;
+    }
+}
+
+/// An extractor that may find nothing: what makes `Option<Self>` one too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an extractor that may be absent",
+    label = "`Option<{Self}>` is not an extractor"
+)]
+pub trait OptionalFromCall<S>: Sized + Send + 'static {
+    /// Takes the value, if there is one.
+    fn from_call(
+        call: &Context<'_>,
+        state: &S,
+    ) -> impl Future<Output = Result<Option<Self>, Stop>> + Send;
+
+    /// See [`FromCall::describe`].
+    fn describe(description: &mut Description) {
+        _ = description;
+    }
+}
+
+impl<S: Sync, T: OptionalFromCall<S>> FromCall<S> for Option<T> {
+    async fn from_call(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
+        T::from_call(call, state).await
+    }
+
+    fn describe(description: &mut Description) {
+        T::describe(description);
+    }
+}
+
+/// The failure goes to the handler instead of ending the call.
+impl<S: Sync, T: FromCall<S>> FromCall<S> for Result<T, Stop> {
+    const ASKS: bool = T::ASKS;
+
+    async fn from_call(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
+        Ok(T::from_call(call, state).await)
+    }
+
+    fn describe(description: &mut Description) {
+        T::describe(description);
+    }
+}
+
+/// The questions of all the extractors that ask, gathered.
+#[derive(Default)]
+pub(crate) struct Questions(Option<InputRequired>);
+
+impl Questions {
+    /// Adds the questions of one extractor.
+    ///
+    /// # Errors
+    /// What is no question ends the call; so do two states, of which only one can be carried.
+    pub(crate) fn add(&mut self, stop: Stop) -> Result<(), Stop> {
+        let more = stop.questions()?;
+        self.0 = Some(match self.0.take() {
+            None => more,
+            Some(questions) => together(questions, more)?,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn into_stop(self) -> Stop {
+        match self.0 {
+            Some(questions) => Stop::ask(questions),
+            None => Stop::reject(-32603, "Internal error"),
+        }
+    }
+}
+
+fn together(questions: InputRequired, more: InputRequired) -> Result<InputRequired, Stop> {
+    if questions.state().is_some() && more.state().is_some() {
+        tracing::error!("two extractors ask with a state of their own; only one can be carried");
+        return Err(Stop::reject(-32603, "Internal error"));
+    }
+    let state = more.state().map(str::to_owned);
+    let mut all = questions;
+    for (key, request) in more.requests() {
+        all = all.and(key, request.clone());
+    }
+    Ok(match state {
+        Some(state) => all.with_state(state),
+        None => all,
+    })
+}

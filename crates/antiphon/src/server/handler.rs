@@ -1,0 +1,153 @@
+//! [`Handler`]: plain `async fn`s as the handlers of tools, prompts, resources and completions.
+//!
+//! Three questions are asked of a function apart, so that the compiler can say which of them has
+//! no answer: is it an async function at all ([`Handler`]), can each of its arguments be taken
+//! from a call ([`Extract`], [`FromCall`]), can a reply be made of what it returns
+//! ([`IntoReply`])?
+
+use std::{future::Future, marker::PhantomData, pin::Pin};
+
+use super::{Context, Description, FromCall, IntoReply, Stop, extract::Questions};
+use crate::raw::Reply;
+
+/// An async function of up to 12 arguments.
+///
+/// Whether it can serve a tool, a prompt or a resource is up to its arguments, each of which must
+/// be an extractor ([`FromCall`]), and to what it returns, which must convert into the reply
+/// ([`IntoReply`]). Implemented for functions and closures; there is nothing to implement by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a handler",
+    label = "not an async function of up to 12 arguments",
+    note = "a handler is an `async fn`, or a closure that returns a future, whose arguments are extractors such as `Args<T>` or `State<S>`"
+)]
+pub trait Handler<M>: Clone + Send + Sync + 'static {
+    /// What it returns.
+    type Output;
+    /// Its future.
+    type Future: Future<Output = Self::Output>;
+
+    /// Runs it.
+    fn call(&self, arguments: M) -> Self::Future;
+}
+
+/// The arguments of a handler: a tuple of extractors.
+///
+/// Those that do not ask are taken first, in order, and the first that fails ends the call; then
+/// those that do, all of them, so that their questions leave together.
+pub trait Extract<S>: Sized + Send + 'static {
+    /// Takes them all from one call.
+    fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
+
+    /// What they say about the handler.
+    fn describe(description: &mut Description);
+}
+
+pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = Result<Reply<R>, Stop>> + Send + 'a>>;
+
+/// A handler whose types are forgotten.
+pub(crate) trait Run<R, S>: Send + Sync {
+    fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R>;
+}
+
+/// A handler before its types are forgotten.
+pub(crate) struct Typed<F, M> {
+    handler: F,
+    arguments: PhantomData<fn(M)>,
+}
+
+impl<F, M> Typed<F, M> {
+    pub(crate) fn new(handler: F) -> Self {
+        Self {
+            handler,
+            arguments: PhantomData,
+        }
+    }
+}
+
+impl<R, S, F, M> Run<R, S> for Typed<F, M>
+where
+    S: Send + Sync,
+    F: Handler<M>,
+    F::Future: Send,
+    F::Output: IntoReply<R>,
+    M: Extract<S>,
+{
+    fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
+        Box::pin(async move {
+            let arguments = M::extract(call, state).await?;
+            self.handler.call(arguments).await.into_reply(call)
+        })
+    }
+}
+
+/// A handler together with its state.
+pub(crate) struct Bound<R, S> {
+    pub(crate) handler: std::sync::Arc<dyn Run<R, S>>,
+    pub(crate) state: S,
+}
+
+impl<R, S: Send + Sync, Other> Run<R, Other> for Bound<R, S> {
+    fn run<'a>(&'a self, call: &'a Context<'a>, _: &'a Other) -> Running<'a, R> {
+        self.handler.run(call, &self.state)
+    }
+}
+
+macro_rules! handlers {
+    ($($T:ident)*) => {
+        impl<F, Fut, $($T,)*> Handler<($($T,)*)> for F
+        where
+            F: Fn($($T,)*) -> Fut + Clone + Send + Sync + 'static,
+            Fut: Future,
+        {
+            type Output = Fut::Output;
+            type Future = Fut;
+
+            #[allow(non_snake_case, reason = "a value is named as its type")]
+            fn call(&self, ($($T,)*): ($($T,)*)) -> Fut {
+                self($($T,)*)
+            }
+        }
+
+        impl<S: Send + Sync, $($T: FromCall<S>,)*> Extract<S> for ($($T,)*) {
+            #[allow(non_snake_case, unused_variables, unused_mut, clippy::unused_unit,
+                reason = "a value is named as its type, and there may be none")]
+            async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
+                $(let mut $T = match $T::ASKS {
+                    false => Some($T::from_call(call, state).await?),
+                    true => None,
+                };)*
+                let mut questions = Questions::default();
+                $(if $T::ASKS {
+                    match $T::from_call(call, state).await {
+                        Ok(value) => $T = Some(value),
+                        Err(stop) => questions.add(stop)?,
+                    }
+                })*
+                match ($($T,)*) {
+                    ($(Some($T),)*) => Ok(($($T,)*)),
+                    #[allow(unreachable_patterns, reason = "not without arguments")]
+                    _ => Err(questions.into_stop()),
+                }
+            }
+
+            #[allow(unused_variables, reason = "there may be none")]
+            fn describe(description: &mut Description) {
+                $($T::describe(description);)*
+            }
+        }
+    };
+}
+
+handlers!();
+handlers!(A);
+handlers!(A B);
+handlers!(A B C);
+handlers!(A B C D);
+handlers!(A B C D E);
+handlers!(A B C D E G);
+handlers!(A B C D E G H);
+handlers!(A B C D E G H I);
+handlers!(A B C D E G H I J);
+handlers!(A B C D E G H I J K);
+handlers!(A B C D E G H I J K L);
+handlers!(A B C D E G H I J K L N);

@@ -1,0 +1,41 @@
+//! What server authors write: handlers, what they take and what they return, and the server that
+//! runs them.
+
+mod call;
+mod completion;
+mod context;
+mod description;
+mod entry;
+mod extract;
+mod handler;
+mod hosted;
+mod layer;
+mod lifecycle;
+mod outcome;
+mod prompt;
+mod registry;
+mod reply;
+mod resource;
+#[expect(clippy::module_inception, reason = "one concept, one file")]
+mod server;
+mod stop;
+mod table;
+mod tool;
+
+pub use self::{
+    call::Call,
+    context::{Context, Kind},
+    description::Description,
+    entry::RegistrationError,
+    extract::{Args, ClientInfo, Extension, FromCall, FromRef, OptionalFromCall, Prefix, State},
+    handler::{Extract, Handler},
+    layer::{Layer, Next, RateLimit, Timeout},
+    outcome::{Outcome, Verdict},
+    prompt::Prompt,
+    registry::Offer,
+    reply::{Audio, Contents, Image, IntoContent, IntoReply, Json, Messages},
+    resource::Resource,
+    server::{Cached, Server},
+    stop::{OrFail, Stop},
+    tool::Tool,
+};

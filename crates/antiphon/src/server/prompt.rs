@@ -1,0 +1,262 @@
+//! [`Prompt`]: a handler that makes messages for a model.
+
+use std::{fmt, sync::Arc};
+
+use antiphon_types::{
+    self as types, CompleteResult, GetPromptResult, Icon, MetaObject, PromptArgument,
+};
+
+use super::{
+    Context, Description, Extract, Handler, IntoReply, Layer,
+    completion::Completer,
+    entry::{Entry, RegistrationError, check_name},
+    handler::{Bound, Run, Running, Typed},
+    layer::Layers,
+};
+use crate::schema::{self, Described, InvalidSchema};
+
+/// A prompt: a handler that returns messages, and what clients are told about it.
+///
+/// Its arguments are the fields of the handler's [`Args`](crate::Args); clients send strings, and
+/// they are parsed. An argument that is an enum is completed from its variants.
+///
+/// ```
+/// use antiphon::{Args, Messages, Prefix, Prompt, Server, schemars::JsonSchema};
+/// use serde::Deserialize;
+///
+/// /// Explain a topic.
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Explain {
+///     /// What to explain.
+///     topic: String,
+///     /// In how many words.
+///     words: Option<u32>,
+/// }
+///
+/// async fn explain(Args(e): Args<Explain>) -> Messages {
+///     Messages::new().user(format!("Explain {} in {} words.", e.topic, e.words.unwrap_or(100)))
+/// }
+///
+/// async fn topics(Prefix(typed): Prefix) -> Vec<&'static str> {
+///     let topics = ["lifetimes", "traits", "macros"];
+///     topics.into_iter().filter(|topic| topic.starts_with(&typed)).collect()
+/// }
+///
+/// let server: Server = Server::new("teacher", "1.0")
+///     .add(Prompt::new("explain", explain).title("Explain").complete("topic", topics));
+/// ```
+#[must_use = "add it to a server"]
+pub struct Prompt<S = ()> {
+    definition: types::Prompt,
+    handler: Arc<dyn Run<GetPromptResult, S>>,
+    layers: Layers,
+    input: Option<Result<Described, InvalidSchema>>,
+    completers: Vec<Completer<S>>,
+    logs: bool,
+}
+
+impl<S: Send + Sync + 'static> Prompt<S> {
+    /// A prompt of this name.
+    pub fn new<F, M>(name: impl Into<String>, handler: F) -> Self
+    where
+        F: Handler<M>,
+        F::Future: Send,
+        F::Output: IntoReply<GetPromptResult>,
+        M: Extract<S>,
+    {
+        let mut description = Description::default();
+        M::describe(&mut description);
+        Self {
+            definition: types::Prompt::new(name),
+            handler: Arc::new(Typed::new(handler)),
+            layers: Layers::new(),
+            logs: description.wants_logging(),
+            input: description.into_parts().0,
+            completers: Vec::new(),
+        }
+    }
+
+    /// Completes `argument` with what `handler` returns; see [`Prefix`](crate::Prefix).
+    pub fn complete<F, M>(mut self, argument: impl Into<String>, handler: F) -> Self
+    where
+        F: Handler<M>,
+        F::Future: Send,
+        F::Output: IntoReply<CompleteResult>,
+        M: Extract<S>,
+    {
+        self.completers
+            .push(Completer::handler(argument.into(), handler));
+        self
+    }
+
+    /// The same prompt with its state, for a server that has none or another.
+    pub fn with_state<Other>(self, state: S) -> Prompt<Other>
+    where
+        S: Clone,
+    {
+        Prompt {
+            definition: self.definition,
+            completers: self
+                .completers
+                .iter()
+                .map(|one| one.with_state(&state))
+                .collect(),
+            handler: Arc::new(Bound {
+                handler: self.handler,
+                state,
+            }),
+            layers: self.layers,
+            input: self.input,
+            logs: self.logs,
+        }
+    }
+
+    /// Checks everything there is to check.
+    pub(crate) fn finish(self) -> Result<PromptEntry<S>, RegistrationError> {
+        let mut definition = self.definition;
+        check_name("prompt", &definition.name)?;
+        let name = definition.name.clone();
+        let wrong =
+            |why: &dyn fmt::Display| RegistrationError::new(format!("the prompt `{name}`: {why}"));
+        let mut completers = self.completers;
+        if let Some(input) = self.input {
+            let input = input.map_err(|error| wrong(&error))?;
+            let arguments =
+                schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;
+            for argument in &arguments {
+                let taken = completers.iter().any(|one| one.argument == argument.name);
+                if let (false, Some(choices)) = (taken, &argument.choices) {
+                    completers.push(Completer::choices(argument.name.clone(), choices.clone()));
+                }
+            }
+            let arguments: Vec<_> = arguments.into_iter().map(PromptArgument::from).collect();
+            definition.arguments = (!arguments.is_empty()).then_some(arguments);
+            definition.description = definition.description.or(input.description);
+        }
+        let known = definition.arguments.as_deref().unwrap_or_default();
+        for completer in &completers {
+            if !known
+                .iter()
+                .any(|argument| argument.name == completer.argument)
+            {
+                let argument = &completer.argument;
+                return Err(wrong(&format_args!(
+                    "it has no argument `{argument}` to complete"
+                )));
+            }
+        }
+        Ok(PromptEntry {
+            handler: self.handler,
+            layers: self.layers,
+            definition: Arc::new(definition),
+            completers,
+            logs: self.logs,
+        })
+    }
+}
+
+impl<S> Prompt<S> {
+    /// Its name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.title = Some(title.into());
+        self
+    }
+
+    /// What it is for.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.definition.description = Some(text.into());
+        self
+    }
+
+    /// A picture of it; several are alternatives.
+    pub fn icon(mut self, icon: impl Into<Icon>) -> Self {
+        self.definition
+            .icons
+            .get_or_insert_default()
+            .push(icon.into());
+        self
+    }
+
+    /// What the protocol has no place for.
+    pub fn meta(mut self, meta: MetaObject) -> Self {
+        self.definition.meta = Some(meta);
+        self
+    }
+
+    /// Completes `argument` from a fixed set.
+    pub fn choices(
+        mut self,
+        argument: impl Into<String>,
+        choices: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let choices = choices.into_iter().map(Into::into).collect();
+        self.completers
+            .push(Completer::choices(argument.into(), choices));
+        self
+    }
+
+    /// Runs `layer` around this prompt and its completions, inside the layers it has.
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        self.layers.push(Arc::new(layer));
+        self
+    }
+}
+
+impl<S> fmt::Debug for Prompt<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Prompt").field(&self.definition).finish()
+    }
+}
+
+/// A prompt that is registered.
+pub(crate) struct PromptEntry<S> {
+    handler: Arc<dyn Run<GetPromptResult, S>>,
+    pub(crate) layers: Layers,
+    pub(crate) definition: Arc<types::Prompt>,
+    pub(crate) completers: Vec<Completer<S>>,
+    pub(crate) logs: bool,
+}
+
+impl<S> PromptEntry<S> {
+    /// The same, inside these layers as well.
+    pub(crate) fn within(&self, outer: &Layers) -> Self {
+        Self {
+            handler: self.handler.clone(),
+            layers: outer.iter().chain(&self.layers).cloned().collect(),
+            definition: self.definition.clone(),
+            completers: self.completers.clone(),
+            logs: self.logs,
+        }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> PromptEntry<S> {
+    pub(crate) fn with_state<Other>(&self, state: &S) -> PromptEntry<Other> {
+        PromptEntry {
+            handler: Arc::new(Bound {
+                handler: self.handler.clone(),
+                state: state.clone(),
+            }),
+            layers: self.layers.clone(),
+            definition: self.definition.clone(),
+            completers: self
+                .completers
+                .iter()
+                .map(|one| one.with_state(state))
+                .collect(),
+            logs: self.logs,
+        }
+    }
+}
+
+impl Entry for PromptEntry<()> {
+    type Result = GetPromptResult;
+
+    fn layers(&self) -> &Layers {
+        &self.layers
+    }
+
+    fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, GetPromptResult> {
+        self.handler.run(call, &())
+    }
+}

@@ -1,0 +1,267 @@
+//! [`Stop`]: why a handler ended without a result.
+
+use std::{
+    any::Any,
+    error::Error as StdError,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use antiphon_types::{ErrorObject, InputRequired};
+
+use crate::schema::Violations;
+
+type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// Why a handler, an extractor or a layer ended without a result.
+///
+/// * [`Stop::fail`]: the work could not be done, in words for the client. A tool answers with a
+///   result marked `isError`, which a model reads and acts on; a prompt or a resource with the
+///   error `-32603`.
+/// * [`Stop::reject`]: the request itself is refused, with a JSON-RPC error of your choice.
+/// * [`Stop::not_found`]: there is no such thing.
+/// * [`Stop::ask`]: something has to be asked first.
+///
+/// Every standard error becomes a failure by `?`, and [`OrFail::or_fail`] makes one of boxed
+/// errors, strings and the errors of `anyhow` and `eyre`. Only the error's own text goes to the
+/// client (or a fixed one, see [`Server::hide_errors`](crate::Server::hide_errors)); what caused
+/// it goes to the log.
+///
+/// This is not a `std::error::Error`: asking is no error.
+///
+/// ```
+/// use antiphon::{OrFail, Stop};
+///
+/// async fn parse(text: &str) -> Result<String, Stop> {
+///     let number: u32 = text.parse()?; // a standard error
+///     if number > 100 {
+///         return Err(Stop::fail(format!("{number} is too much; 100 is the most")));
+///     }
+///     let half = halve(number).or_fail()?; // an error that is only a text
+///     Ok(half.to_string())
+/// }
+///
+/// fn halve(number: u32) -> Result<u32, String> {
+///     match number % 2 {
+///         0 => Ok(number / 2),
+///         _ => Err(format!("{number} is odd")),
+///     }
+/// }
+/// ```
+#[must_use = "a handler stops by returning this"]
+pub struct Stop(Box<Why>);
+
+pub(crate) enum Why {
+    /// The author's words for the client.
+    Fail(String),
+    /// An error that was passed on.
+    Error(BoxError),
+    Reject(ErrorObject),
+    NotFound,
+    /// The arguments are not what the handler takes.
+    Arguments(Violations),
+    Ask(InputRequired),
+}
+
+impl Stop {
+    /// The work could not be done; `text` tells the client why.
+    pub fn fail(text: impl Into<String>) -> Self {
+        Self(Box::new(Why::Fail(text.into())))
+    }
+
+    /// The request is refused with a JSON-RPC error. Codes from -32000 to -32099 are the
+    /// protocol's: do not make up your own there (ERR-S-01).
+    pub fn reject(code: i64, text: impl Into<String>) -> Self {
+        Self(Box::new(Why::Reject(ErrorObject::new(code, text))))
+    }
+
+    /// There is no such thing: a resource is answered as the protocol wants it (RES-S-09), a
+    /// prompt with `-32602`, a tool with an error result.
+    pub fn not_found() -> Self {
+        Self(Box::new(Why::NotFound))
+    }
+
+    /// Something has to be asked first.
+    pub fn ask(questions: InputRequired) -> Self {
+        Self(Box::new(Why::Ask(questions)))
+    }
+
+    pub(crate) fn arguments(violations: Violations) -> Self {
+        Self(Box::new(Why::Arguments(violations)))
+    }
+
+    pub(crate) fn why(self) -> Why {
+        *self.0
+    }
+
+    /// The questions, if that is why.
+    pub(crate) fn questions(self) -> Result<InputRequired, Self> {
+        match *self.0 {
+            Why::Ask(questions) => Ok(questions),
+            why => Err(Self(Box::new(why))),
+        }
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for Stop {
+    fn from(error: E) -> Self {
+        // A JSON-RPC error is a standard error too, but says itself what to answer.
+        let error: Box<dyn Any> = Box::new(error);
+        match error.downcast::<ErrorObject>() {
+            Ok(error) => Self(Box::new(Why::Reject(*error))),
+            Err(error) => {
+                let error = error.downcast::<E>().expect("it was boxed as this type");
+                Self(Box::new(Why::Error(error)))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Why::Fail(text) => f.debug_tuple("Fail").field(text).finish(),
+            Why::Error(error) => f.debug_tuple("Error").field(error).finish(),
+            Why::Reject(error) => f.debug_tuple("Reject").field(error).finish(),
+            Why::NotFound => f.write_str("NotFound"),
+            Why::Arguments(violations) => f.debug_tuple("Arguments").field(violations).finish(),
+            Why::Ask(_) => f.write_str("Ask"),
+        }
+    }
+}
+
+/// The text a client would get.
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Why::Fail(text) => f.write_str(text),
+            Why::Error(error) => error.fmt(f),
+            Why::Reject(error) => f.write_str(&error.message),
+            Why::NotFound => f.write_str("Not found"),
+            Why::Arguments(violations) => violations.fmt(f),
+            Why::Ask(_) => f.write_str("An answer is needed"),
+        }
+    }
+}
+
+/// Makes a failure of what is no standard error by itself.
+pub trait OrFail<T> {
+    /// The value, or a [`Stop`] with the error's text.
+    ///
+    /// # Errors
+    /// The error this was.
+    fn or_fail(self) -> Result<T, Stop>;
+}
+
+impl<T, E: Into<BoxError>> OrFail<T> for Result<T, E> {
+    fn or_fail(self) -> Result<T, Stop> {
+        self.map_err(|error| Stop(Box::new(Why::Error(error.into()))))
+    }
+}
+
+/// Writes an error with all its causes to the log, and returns what the client is told.
+pub(crate) fn told(error: &BoxError, hide: bool, method: &str, target: &str) -> String {
+    let causes = Causes(&**error);
+    if hide {
+        let id = incident();
+        tracing::warn!(method, target, %error, %causes, id, "a handler failed");
+        return format!("Something went wrong (incident {id})");
+    }
+    tracing::warn!(method, target, %error, %causes, "a handler failed");
+    error.to_string()
+}
+
+/// What led to an error, outermost first.
+struct Causes<'a>(&'a (dyn StdError + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut cause = self.0.source();
+        let mut first = true;
+        while let Some(error) = cause {
+            let before = if first { "" } else { ": " };
+            write!(f, "{before}{error}")?;
+            first = false;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// A name for one failure, the same in the log and in what the client is told.
+fn incident() -> String {
+    static KEYS: OnceLock<RandomState> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(
+        "{:016x}",
+        KEYS.get_or_init(RandomState::new).hash_one(count)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(std::num::ParseIntError);
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the order cannot be read")
+        }
+    }
+
+    impl StdError for Outer {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    fn stopped(work: impl FnOnce() -> Result<(), Stop>) -> Stop {
+        work().expect_err("it stops")
+    }
+
+    #[test]
+    fn only_the_outermost_text_is_told() {
+        let outer = || Outer("x".parse::<u8>().expect_err("no number"));
+        let stop = stopped(|| Err(outer())?);
+        assert_eq!(stop.to_string(), "the order cannot be read");
+        let error: BoxError = Box::new(outer());
+        assert_eq!(
+            told(&error, false, "tools/call", "order"),
+            "the order cannot be read"
+        );
+        assert_eq!(Causes(&*error).to_string(), "invalid digit found in string");
+    }
+
+    #[test]
+    fn a_hidden_error_is_an_incident() {
+        let error: BoxError = "the password is hunter2".into();
+        let told = |error| super::told(error, true, "tools/call", "order");
+        let (one, two) = (told(&error), told(&error));
+        assert!(one.starts_with("Something went wrong (incident "), "{one}");
+        assert_ne!(one, two);
+    }
+
+    #[test]
+    fn whatever_is_an_error_somewhere_can_fail() {
+        let texts = [
+            stopped(|| Err("a text").or_fail()).to_string(),
+            stopped(|| Err(String::from("a text")).or_fail()).to_string(),
+            stopped(|| Err(BoxError::from("a text")).or_fail()).to_string(),
+            stopped(|| Err(std::io::Error::other("a text")).or_fail()).to_string(),
+        ];
+        assert_eq!(texts, ["a text"; 4]);
+    }
+
+    #[test]
+    fn a_json_rpc_error_stays_one() {
+        let stop = stopped(|| Err(ErrorObject::new(7, "no"))?);
+        assert!(matches!(stop.why(), Why::Reject(error) if error.code == 7));
+    }
+}

@@ -1,0 +1,245 @@
+//! [`Table`]: what a server offers of one kind, by name, in the order it was added.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::Duration,
+};
+
+use antiphon_types::CacheScope;
+
+use crate::raw::{Error, Listing, Pages, Rendered};
+
+/// Entries of one kind, and their list, which is rendered once after every change.
+pub(crate) struct Table<E, L>(RwLock<Rows<E, L>>);
+
+struct Rows<E, L> {
+    /// In the order they were added, so that lists are the same every time (TOOL-S-05).
+    rows: Vec<Row<E>>,
+    places: HashMap<String, usize>,
+    pages: OnceLock<Pages<L>>,
+    hints: Hints,
+}
+
+struct Row<E> {
+    key: String,
+    entry: Arc<E>,
+    enabled: bool,
+}
+
+/// How a list is cut, and how long it may be kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hints {
+    pub(crate) page: Option<usize>,
+    pub(crate) cache: Option<(Duration, CacheScope)>,
+}
+
+impl<E, L> Default for Table<E, L> {
+    fn default() -> Self {
+        Self(RwLock::new(Rows {
+            rows: Vec::new(),
+            places: HashMap::new(),
+            pages: OnceLock::new(),
+            hints: Hints::default(),
+        }))
+    }
+}
+
+impl<E, L> Table<E, L> {
+    /// Adds an entry; `false` if the key is taken.
+    pub(crate) fn insert(&self, key: &str, entry: E) -> bool {
+        self.put(key, Arc::new(entry), true)
+    }
+
+    fn put(&self, key: &str, entry: Arc<E>, enabled: bool) -> bool {
+        let mut rows = self.write();
+        if rows.places.contains_key(key) {
+            return false;
+        }
+        let place = rows.rows.len();
+        rows.places.insert(key.to_owned(), place);
+        rows.rows.push(Row {
+            key: key.to_owned(),
+            entry,
+            enabled,
+        });
+        rows.pages = OnceLock::new();
+        true
+    }
+
+    /// Takes an entry away; whether there was one.
+    pub(crate) fn remove(&self, key: &str) -> bool {
+        let mut rows = self.write();
+        let Some(place) = rows.places.remove(key) else {
+            return false;
+        };
+        rows.rows.remove(place);
+        for later in rows.places.values_mut().filter(|later| **later > place) {
+            *later -= 1;
+        }
+        rows.pages = OnceLock::new();
+        true
+    }
+
+    /// Hides or shows an entry: whether that changed anything, `None` if there is no such entry.
+    pub(crate) fn enable(&self, key: &str, enabled: bool) -> Option<bool> {
+        let mut rows = self.write();
+        let place = *rows.places.get(key)?;
+        let row = &mut rows.rows[place];
+        let changed = std::mem::replace(&mut row.enabled, enabled) != enabled;
+        if changed {
+            rows.pages = OnceLock::new();
+        }
+        Some(changed)
+    }
+
+    /// The entry of this name, if it is enabled.
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<E>> {
+        let rows = self.read();
+        let row = &rows.rows[*rows.places.get(key)?];
+        row.enabled.then(|| row.entry.clone())
+    }
+
+    /// The first enabled entry that `test` takes, with what it makes of it.
+    pub(crate) fn find<T>(&self, test: impl Fn(&E) -> Option<T>) -> Option<(Arc<E>, T)> {
+        let rows = self.read();
+        let mut enabled = rows.rows.iter().filter(|row| row.enabled);
+        enabled.find_map(|row| Some((row.entry.clone(), test(&row.entry)?)))
+    }
+
+    /// Whether there is an entry, enabled or not, that `test` takes.
+    pub(crate) fn any(&self, test: impl Fn(&E) -> bool) -> bool {
+        self.read().rows.iter().any(|row| test(&row.entry))
+    }
+
+    /// The enabled entries.
+    pub(crate) fn entries(&self) -> Vec<Arc<E>> {
+        let rows = self.read();
+        let enabled = rows.rows.iter().filter(|row| row.enabled);
+        enabled.map(|row| row.entry.clone()).collect()
+    }
+
+    /// Another table with the same rows, each made into something else.
+    pub(crate) fn map<F>(&self, make: impl Fn(&E) -> F) -> Table<F, L> {
+        let table = Table::default();
+        table.set_hints(|hints| *hints = self.read().hints);
+        for row in &self.read().rows {
+            table.put(&row.key, Arc::new(make(&row.entry)), row.enabled);
+        }
+        table
+    }
+
+    /// Adds the rows of another table, each made into something else; the first key that was
+    /// taken is the error.
+    pub(crate) fn append(&self, other: &Self, make: impl Fn(&E) -> E) -> Result<(), String> {
+        for row in &other.read().rows {
+            if !self.put(&row.key, Arc::new(make(&row.entry)), row.enabled) {
+                return Err(row.key.clone());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_hints(&self, set: impl FnOnce(&mut Hints)) {
+        let mut rows = self.write();
+        set(&mut rows.hints);
+        rows.pages = OnceLock::new();
+    }
+
+    pub(crate) fn hints(&self) -> Hints {
+        self.read().hints
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Rows<E, L>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Rows<E, L>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E, L: Listing> Table<E, L>
+where
+    Rendered<L>: From<L>,
+{
+    /// One page of the list that `list` makes of the enabled entries.
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&str>,
+        list: impl FnOnce(Vec<&E>, Hints) -> L,
+    ) -> Result<Rendered<L>, Error> {
+        let rows = self.read();
+        let render = || {
+            let enabled = rows.rows.iter().filter(|row| row.enabled);
+            let list = list(enabled.map(|row| &*row.entry).collect(), rows.hints);
+            cut(list, rows.hints)
+        };
+        rows.pages.get_or_init(render).page(cursor)
+    }
+}
+
+/// A list in its pages.
+pub(crate) fn cut<L: Listing>(list: L, hints: Hints) -> Pages<L>
+where
+    Rendered<L>: From<L>,
+{
+    match hints.page {
+        Some(size) => Pages::of(size, list),
+        None => Pages::one(list),
+    }
+}
+
+impl<E, L> fmt::Debug for Table<E, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.read();
+        f.debug_list()
+            .entries(rows.rows.iter().map(|row| &row.key))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use antiphon_types::{ListToolsResult, Tool};
+
+    type Names = Table<&'static str, ListToolsResult>;
+
+    fn listed(table: &Names) -> String {
+        let page = table.page(None, |names, _| {
+            ListToolsResult::new(names.into_iter().map(|name| Tool::empty(*name)).collect())
+        });
+        let page: serde_json::Value =
+            serde_json::from_str(page.expect("the first page").json()).expect("JSON");
+        let names = page["tools"].as_array().expect("tools").iter();
+        names
+            .map(|tool| tool["name"].as_str().expect("a name"))
+            .collect()
+    }
+
+    /// TOOL-S-05
+    #[test]
+    fn lists_keep_their_order_through_changes() {
+        let table = Names::default();
+        for name in ["c", "a", "d", "b"] {
+            assert!(table.insert(name, name));
+        }
+        assert!(!table.insert("a", "again"));
+        assert_eq!(listed(&table), "cadb");
+        assert_eq!(table.enable("a", false), Some(true));
+        assert_eq!(table.enable("a", false), Some(false));
+        assert_eq!(table.enable("x", false), None);
+        assert_eq!(listed(&table), "cdb");
+        assert!(table.get("a").is_none());
+        assert!(table.remove("c"));
+        assert!(!table.remove("c"));
+        table.enable("a", true);
+        assert_eq!(listed(&table), "adb");
+        assert_eq!(table.get("b").as_deref(), Some(&"b"));
+        assert_eq!(table.get("d").as_deref(), Some(&"d"));
+        table.insert("c", "c");
+        assert_eq!(listed(&table), "adbc");
+    }
+}
