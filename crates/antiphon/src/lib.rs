@@ -39,6 +39,7 @@
 //! | `server` | yes | servers, and the in-memory transport |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
+//! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
