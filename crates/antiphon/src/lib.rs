@@ -19,9 +19,13 @@ mod engine;
 #[cfg(feature = "server")]
 pub mod raw;
 #[cfg(feature = "server")]
+#[allow(dead_code, unused_imports)]
+mod schema;
+#[cfg(feature = "server")]
 mod transport;
 
 pub use antiphon_types as types;
+pub use schemars;
 
 #[cfg(feature = "http")]
 pub use transport::http;
