@@ -3,16 +3,19 @@
 mod arguments;
 mod check;
 mod enforced;
+mod excerpt;
 mod generate;
 mod invalid;
 mod keywords;
 mod plain;
 mod probe;
 mod strings;
+mod violations;
 
 pub(crate) use arguments::{StringArgument, string_arguments};
-pub(crate) use check::{Checker, Violation, Violations};
+pub(crate) use check::Checker;
 pub(crate) use enforced::enforced;
 pub(crate) use generate::{Described, input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
 pub(crate) use strings::{BadString, Strings, from_strings};
+pub(crate) use violations::{Violation, Violations};
