@@ -139,7 +139,7 @@ mod tests {
         color: Color,
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u8>,
-        next: Option<Box<Leaf>>,
+        next: Option<Box<Self>>,
     }
 
     fn leaf(next: Option<Leaf>) -> Leaf {

@@ -100,7 +100,7 @@ impl<'a, 's> Probe<'a, 's> {
             (Goal::Fill(_), _) => visitor.visit_u64(0),
             (Goal::Reach([]), Place::Anything) => self.look(true),
             (Goal::Reach([]), Place::Says { schema, .. }) => {
-                let limit = |keyword| schema.get(keyword).map(|it| whole(it));
+                let limit = |keyword| schema.get(keyword).map(whole);
                 let (minimum, maximum) = (limit("minimum"), limit("maximum"));
                 let strict = only(schema, &["type", "minimum", "maximum"])
                     && types(schema).any(|it| matches!(it, "integer" | "number"))
