@@ -32,8 +32,6 @@
 //! wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a method
 //! per MCP method, for gateways and for protocol work.
 //!
-//! The [`guide`] begins with the first server.
-//!
 //! | feature | default | what |
 //! |---|---|---|
 //! | `server` | yes | servers, and the in-memory transport |

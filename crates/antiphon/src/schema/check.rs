@@ -1,0 +1,396 @@
+//! Checking values against a schema, and saying what is wrong with them.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::{Map, Value};
+
+use super::excerpt::Excerpt;
+use super::violations::path;
+use super::{InvalidSchema, Violations};
+
+/// A schema that values are checked against.
+pub(crate) struct Checker {
+    schema: Value,
+    validator: OnceLock<Result<Validator, InvalidSchema>>,
+}
+
+impl Checker {
+    /// Reads the schema now; for one that an author wrote.
+    ///
+    /// # Errors
+    /// Where the schema is wrong. A `$ref` to another document is wrong too: nothing is fetched.
+    pub(crate) fn compile(schema: &Map<String, Value>) -> Result<Self, InvalidSchema> {
+        let schema = Value::Object(schema.clone());
+        let validator = validator(&schema)?;
+        Ok(Self {
+            schema,
+            validator: OnceLock::from(Ok(validator)),
+        })
+    }
+
+    /// Reads the schema when the first value comes; for one made from a type.
+    pub(crate) fn lazy(schema: &Map<String, Value>) -> Self {
+        Self {
+            schema: Value::Object(schema.clone()),
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// What the schema forbids about a value.
+    pub(crate) fn violations(&self, value: &Value) -> Violations {
+        let mut violations = Violations::default();
+        match self.validator.get_or_init(|| validator(&self.schema)) {
+            // Most values are fine, which takes no memory to find out.
+            Ok(validator) if validator.is_valid(value) => {}
+            Ok(validator) => {
+                if let Some(excerpt) = Excerpt::of(value) {
+                    for error in validator.iter_errors(&excerpt.value) {
+                        if is_certain(&error, &excerpt) {
+                            violations.note(&error, &excerpt.value);
+                        }
+                    }
+                }
+                if violations.is_empty() {
+                    violations.push(String::new(), || {
+                        "does not fit the schema, and is too large to say where".to_owned()
+                    });
+                }
+            }
+            Err(error) => violations.push(String::new(), || {
+                format!("cannot be checked, as the schema is wrong: {error}")
+            }),
+        }
+        violations
+    }
+}
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checker").finish_non_exhaustive()
+    }
+}
+
+fn validator(schema: &Value) -> Result<Validator, InvalidSchema> {
+    (jsonschema::options().offline().build(schema)).map_err(|error| {
+        let place = path(error.instance_path());
+        InvalidSchema::new(if place.is_empty() {
+            format!("the schema is wrong: {error}")
+        } else {
+            format!("the schema is wrong at `{place}`: {error}")
+        })
+    })
+}
+
+/// Whether an error is not just due to a string that was cut.
+fn is_certain(error: &ValidationError<'_>, excerpt: &Excerpt) -> bool {
+    let whatever_strings = matches!(
+        error.kind(),
+        Kind::AdditionalItems { .. }
+            | Kind::AdditionalProperties { .. }
+            | Kind::MaxItems { .. }
+            | Kind::MaxProperties { .. }
+            | Kind::MinItems { .. }
+            | Kind::MinProperties { .. }
+            | Kind::Required { .. }
+            | Kind::Type { .. }
+    );
+    whatever_strings || !excerpt.is_cut(error.instance_path().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::violations::MAX_KEPT;
+
+    fn checker(schema: &Value) -> Checker {
+        Checker::compile(schema.as_object().unwrap()).unwrap()
+    }
+
+    /// What is said of a value.
+    fn said(schema: &Value, value: &Value) -> String {
+        checker(schema).violations(value).to_string()
+    }
+
+    fn order() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "minLength": 1, "pattern": "^[A-Z]"},
+                "lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}},
+                "tone": {"enum": ["warm", "cold"]},
+                "when": {"anyOf": [{"$ref": "#/$defs/Line"}, {"type": "null"}]},
+                "odd key": {"type": "boolean"},
+            },
+            "required": ["title", "lines"],
+            "additionalProperties": false,
+            "$defs": {"Line": {
+                "type": "object",
+                "properties": {
+                    "copies": {"type": "integer", "minimum": 1},
+                    "gift": {"type": ["string", "null"]},
+                },
+                "required": ["copies"],
+            }},
+        })
+    }
+
+    #[test]
+    fn violations_name_the_place_and_the_rule() {
+        let value = json!({
+            "title": "",
+            "lines": [{"copies": 1}, {"copies": 0, "gift": 1}, {}, 5],
+            "tone": "secret",
+            "when": {"copies": "secret"},
+            "odd key": "secret",
+            "more`": "secret",
+        });
+        let said = said(&order(), &value);
+        let mut lines: Vec<_> = said.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            [
+                r#"- `["more\u0060"]`: is not a known member"#,
+                r#"- `["odd key"]`: must be true or false"#,
+                "- `lines[1].copies`: must be at least 1",
+                "- `lines[1].gift`: must be null or a string",
+                "- `lines[2].copies`: is missing",
+                "- `lines[3]`: must be an object",
+                "- `title`: must have at least 1 character",
+                "- `title`: must match the pattern ^[A-Z]",
+                r#"- `tone`: must be one of "warm", "cold""#,
+                "- `when.copies`: must be a whole number",
+            ]
+        );
+    }
+
+    #[test]
+    fn fine_is_fine() {
+        let fine = json!({"title": "T", "lines": [{"copies": 2}], "when": null});
+        assert!(checker(&order()).violations(&fine).is_empty());
+        let lazy = Checker::lazy(order().as_object().unwrap());
+        assert!(lazy.violations(&fine).is_empty());
+        assert!(!lazy.violations(&json!({})).is_empty());
+    }
+
+    #[test]
+    fn the_whole_has_no_path() {
+        let schema = json!({"type": "object", "minProperties": 1});
+        let empty = said(&schema, &json!({}));
+        assert_eq!(empty, "- the whole: must have at least 1 member");
+        let violations = checker(&schema).violations(&json!(1));
+        assert_eq!(
+            serde_json::to_value(&violations).unwrap(),
+            json!([{"path": "", "message": "must be an object"}])
+        );
+    }
+
+    #[test]
+    fn the_variant_that_was_meant_is_explained() {
+        let schema = json!({"oneOf": [
+            {"type": "string", "enum": ["dot"]},
+            {
+                "type": "object",
+                "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}},
+                "required": ["kind", "radius"],
+            },
+            {
+                "type": "object",
+                "properties": {"kind": {"const": "square"}, "side": {"type": "number"}},
+                "required": ["kind", "side"],
+            },
+        ]});
+        for (value, text) in [
+            (json!({"kind": "square"}), "- `side`: is missing"),
+            (
+                json!({"kind": "circle", "radius": "x"}),
+                "- `radius`: must be a number",
+            ),
+            (
+                json!({"kind": "cube"}),
+                "- the whole: has none of the allowed forms",
+            ),
+            (json!({}), "- the whole: has none of the allowed forms"),
+            (json!("x"), "- the whole: has none of the allowed forms"),
+            (json!(1), "- the whole: has none of the allowed forms"),
+        ] {
+            assert_eq!(said(&schema, &value), text);
+        }
+    }
+
+    #[test]
+    fn named_variants_are_explained_as_well() {
+        let variant = |name: &str, held: Value| {
+            json!({
+                "type": "object",
+                "properties": {name: held},
+                "required": [name],
+                "additionalProperties": false,
+            })
+        };
+        let number = variant("number", json!({"type": "integer"}));
+        let schema = json!({"oneOf": [number, variant("not", json!({"$ref": "#"}))]});
+        let told = said(&schema, &json!({"not": {"not": {"number": "x"}}}));
+        assert_eq!(told, "- `not.not.number`: must be a whole number");
+    }
+
+    #[test]
+    fn values_are_not_told() {
+        let secret = "hunter2";
+        for schema in [
+            json!({"type": "integer"}),
+            json!({"type": ["integer", "null"]}),
+            json!({"enum": ["a"]}),
+            json!({"const": "a"}),
+            json!({"maxLength": 1}),
+            json!({"minLength": 100}),
+            json!({"pattern": "^a$"}),
+            json!({"not": {"type": "string"}}),
+            json!({"anyOf": [{"type": "integer"}, {"maxLength": 1}]}),
+            json!({"oneOf": [{"type": "string"}, {"minLength": 1}]}),
+            json!({"allOf": [{"type": "integer"}]}),
+            json!({"if": true, "then": {"type": "integer"}}),
+        ] {
+            let within = json!({"type": "object", "properties": {"v": schema}});
+            let told = said(&within, &json!({"v": secret}));
+            assert!(!told.contains(secret), "{told}");
+            assert!(told.starts_with("- `v`: "), "{schema}: {told}");
+        }
+        for schema in [
+            json!({"items": {"type": "integer"}}),
+            json!({"contains": {"type": "integer"}}),
+            json!({"prefixItems": [true], "items": false}),
+            json!({"prefixItems": [true], "unevaluatedItems": false}),
+            json!({"uniqueItems": true}),
+            json!({"maxItems": 1}),
+        ] {
+            let told = said(&schema, &json!([secret, secret]));
+            assert!(
+                !told.is_empty() && !told.contains(secret),
+                "{schema}: {told}"
+            );
+        }
+        for schema in [
+            json!({"additionalProperties": {"type": "integer"}}),
+            json!({"propertyNames": {"maxLength": 1}}),
+            json!({"maxProperties": 0}),
+            json!({"dependentRequired": {"key": ["other"]}}),
+            json!({"unevaluatedProperties": false}),
+        ] {
+            let told = said(&schema, &json!({"key": secret}));
+            assert!(
+                !told.is_empty() && !told.contains(secret),
+                "{schema}: {told}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_so_many_are_told() {
+        let schema = json!({"items": {"type": "string"}});
+        let violations = checker(&schema).violations(&json!(vec![0; 100]));
+        assert_eq!(violations.to_string().lines().count(), MAX_KEPT + 1);
+        assert!(violations.to_string().ends_with("- and 68 more"));
+        let told = violations.to_string();
+        assert_eq!(told.lines().count(), MAX_KEPT + 1);
+        assert!(told.ends_with("- and 68 more"), "{told}");
+
+        let many: Map<_, _> = (0..100).map(|at| (format!("k{at}"), json!(0))).collect();
+        let closed = json!({"additionalProperties": false});
+        let told = checker(&closed)
+            .violations(&Value::Object(many))
+            .to_string();
+        assert!(told.ends_with("- and 68 more"), "{told}");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let closed = json!({"additionalProperties": false});
+        let told = said(&closed, &json!({"k".repeat(10_000): 1}));
+        assert!(told.len() < 200, "{told}");
+    }
+
+    #[test]
+    fn a_wrong_schema_says_where() {
+        for (schema, place) in [
+            (
+                json!({"properties": {"a": {"type": "strin"}}}),
+                "`properties.a.type`",
+            ),
+            (
+                json!({"properties": {"a": {"pattern": "("}}}),
+                "`properties.a.pattern`",
+            ),
+            (json!({"required": "a"}), "`required`"),
+            (
+                json!({"properties": {"a": {"$ref": "#/$defs/B"}}}),
+                "/$defs/B",
+            ),
+            (
+                json!({"$ref": "https://example.org/s.json"}),
+                "https://example.org/s.json",
+            ),
+            (json!({"$ref": "file:///etc/hosts"}), "file:///etc/hosts"),
+            (
+                json!({"$schema": "https://example.org/dialect"}),
+                "https://example.org/dialect",
+            ),
+        ] {
+            let schema = schema.as_object().unwrap();
+            let error = Checker::compile(schema).unwrap_err().to_string();
+            assert!(error.contains(place), "{place}: {error}");
+            let said = Checker::lazy(schema).violations(&json!({})).to_string();
+            assert!(said.contains("the schema is wrong"), "{said}");
+        }
+    }
+
+    /// Explaining errors takes the validator much memory, so that it must not see all of these.
+    #[test]
+    fn heavy_values_are_explained_as_far_as_possible() {
+        let nested = json!({"oneOf": [
+            {
+                "type": "object",
+                "properties": {"A": {"$ref": "#"}},
+                "required": ["A"],
+                "additionalProperties": false,
+            },
+            {"type": "string", "enum": ["x"]},
+        ]});
+        let mut deep = json!("y".repeat(4 << 20));
+        for _ in 0..60 {
+            deep = json!({"A": deep});
+        }
+        let vague = "- the whole: does not fit the schema, and is too large to say where";
+        assert_eq!(said(&nested, &deep), vague);
+        assert_eq!(
+            said(
+                &json!({"items": {"type": "string"}}),
+                &json!(vec![0; 100_000])
+            ),
+            vague
+        );
+
+        let file = json!({
+            "properties": {
+                "path": {"type": "string"},
+                "mode": {"type": "integer"},
+                "text": {"type": "string", "minLength": 2000, "pattern": "y$"},
+            },
+            "required": ["path"],
+        });
+        let text = "x".repeat(1 << 20) + "y";
+        assert_eq!(
+            said(&file, &json!({"mode": "x", "text": text})),
+            "- `path`: is missing\n- `mode`: must be a whole number"
+        );
+        assert_eq!(
+            said(&file, &json!({"path": "p", "text": text + "z"})),
+            vague
+        );
+    }
+}
