@@ -1,145 +1,58 @@
 //! Our server for the bench: `--http PORT [--tools N] [--workers N]`, or `--stdio`. See
 //! CONTRACT.md.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
-use antiphon::raw::{
-    About, Answering, Call, CallTool, Endpoint, Error, List, Pages, Rendered, Reply, Service,
+use antiphon::{
+    Args, Server, Tool,
+    schemars::{self, JsonSchema},
 };
-use antiphon::types::{CallToolResult, Implementation, ListToolsResult, ServerCapabilities, Tool};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
-/// What a tool does.
-#[derive(Clone, Copy)]
-enum Work {
-    Echo,
-    Slow,
-    Filler,
-}
-
-struct Bench {
-    tools: HashMap<String, Work>,
-    list: Pages<ListToolsResult>,
-}
-
-#[derive(Deserialize)]
+/// Returns its text.
+#[derive(Deserialize, JsonSchema)]
 struct Echo {
     text: String,
 }
 
-#[derive(Deserialize)]
+async fn echo(Args(Echo { text }): Args<Echo>) -> String {
+    text
+}
+
+/// Sleeps.
+#[derive(Deserialize, JsonSchema)]
 struct Slow {
     ms: u64,
 }
 
-#[derive(Deserialize)]
+async fn slow(Args(Slow { ms }): Args<Slow>) -> String {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    format!("slept {ms}")
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "they are read and dropped")]
 struct Filler {
-    #[serde(rename = "a")]
-    _a: String,
-    #[serde(rename = "b")]
-    _b: Option<i64>,
-    #[serde(rename = "c")]
-    _c: Option<bool>,
+    /// first
+    a: String,
+    /// second
+    b: Option<i64>,
+    /// third
+    c: Option<bool>,
 }
 
-impl Bench {
-    fn new(fillers: usize) -> Self {
-        let mut tools = vec![
-            (
-                tool(
-                    "echo",
-                    "Returns its text.",
-                    &json!({"text":{"type":"string"}}),
-                    "text",
-                ),
-                Work::Echo,
-            ),
-            (
-                tool(
-                    "slow",
-                    "Sleeps.",
-                    &json!({"ms":{"type":"integer","minimum":0}}),
-                    "ms",
-                ),
-                Work::Slow,
-            ),
-        ];
-        let properties = json!({
-            "a": {"type":"string","description":"first"},
-            "b": {"type":"integer","description":"second"},
-            "c": {"type":"boolean","description":"third"}
-        });
-        for i in 0..fillers {
-            let description = format!("Filler tool number {i}.");
-            let filler = tool(&format!("filler_{i:04}"), &description, &properties, "a");
-            tools.push((filler, Work::Filler));
-        }
-        Self {
-            list: Pages::one(ListToolsResult::new(
-                tools.iter().map(|(tool, _)| tool.clone()).collect(),
-            )),
-            tools: tools
-                .into_iter()
-                .map(|(tool, work)| (tool.name, work))
-                .collect(),
-        }
-    }
+async fn filler(_: Args<Filler>) -> &'static str {
+    "filler"
 }
 
-fn tool(name: &str, description: &str, properties: &Value, required: &str) -> Tool {
-    let schema = Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), properties.clone()),
-        ("required".to_owned(), json!([required])),
-    ]);
-    Tool::new(name, schema).description(description)
-}
-
-impl Service for Bench {
-    fn about(&self) -> About {
-        About::new(Implementation::new("bench", "1.0.0"))
-            .capabilities(ServerCapabilities::default().tools(false))
-    }
-
-    fn list_tools<'a>(
-        &'a self,
-        _: &'a Call<'a>,
-        list: List<'a>,
-    ) -> Answering<'a, Rendered<ListToolsResult>> {
-        Box::pin(async move { self.list.page(list.cursor) })
-    }
-
-    fn call_tool<'a>(
-        &'a self,
-        _: &'a Call<'a>,
-        tool: CallTool<'a>,
-    ) -> Answering<'a, Reply<CallToolResult>> {
-        Box::pin(async move {
-            let Some(work) = self.tools.get(tool.name) else {
-                return Err(Error::invalid_params(format!(
-                    "Unknown tool: {}",
-                    tool.name
-                )));
-            };
-            let result = match work {
-                Work::Echo => tool
-                    .arguments::<Echo>()
-                    .map(|echo| CallToolResult::text(echo.text)),
-                Work::Slow => match tool.arguments::<Slow>() {
-                    Ok(Slow { ms }) => {
-                        tokio::time::sleep(Duration::from_millis(ms)).await;
-                        Ok(CallToolResult::text(format!("slept {ms}")))
-                    }
-                    Err(bad) => Err(bad),
-                },
-                Work::Filler => tool
-                    .arguments::<Filler>()
-                    .map(|_| CallToolResult::text("filler")),
-            };
-            Ok(result.unwrap_or_else(Into::into).into())
-        })
-    }
+fn server(fillers: usize) -> Server {
+    let server = Server::new("bench", "1.0.0")
+        .tool("echo", echo)
+        .tool("slow", slow);
+    (0..fillers).fold(server, |server, i| {
+        let tool = Tool::new(format!("filler_{i:04}"), filler);
+        server.add(tool.description(format!("Filler tool number {i}.")))
+    })
 }
 
 /// The command line.
@@ -191,14 +104,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             builder.worker_threads(workers).enable_all().build()?
         }
     };
-    let endpoint = Endpoint::new(Bench::new(flags.tools));
+    let server = server(flags.tools);
     runtime.block_on(async {
         match flags.http {
             Some(port) => {
                 let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
-                antiphon::http::serve(listener, antiphon::http::service(endpoint)).await
+                antiphon::http::serve(listener, antiphon::http::service(server)).await
             }
-            None => antiphon::stdio::serve(endpoint).await,
+            None => antiphon::stdio::serve(server).await,
         }
     })?;
     Ok(())
