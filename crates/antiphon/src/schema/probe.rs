@@ -26,8 +26,6 @@ pub(super) struct Probe<'a, 's> {
     survey: &'a Survey<'s>,
     place: Place<'s>,
     goal: Goal<'a>,
-    /// Whether this is a member that the schema requires.
-    required: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -44,7 +42,6 @@ impl<'a, 's> Probe<'a, 's> {
             survey,
             place,
             goal,
-            required: false,
         }
     }
 
@@ -143,11 +140,7 @@ impl<'a, 's> Probe<'a, 's> {
             None => Vec::new(),
             list => names(list).ok_or(Halt::Lost)?,
         };
-        let part = |field: &'static str, goal| {
-            let mut part = self.part(properties.get(field), goal);
-            part.required = required.contains(&field);
-            (field, part)
-        };
+        let part = |field: &'static str, goal| (field, self.part(properties.get(field), goal));
         let filled = |but: Option<usize>| {
             let others = fields.iter().enumerate().filter(|(at, _)| Some(*at) != but);
             Parts(others.map(|(_, it)| part(it, self.filling())).collect())
@@ -340,8 +333,6 @@ impl<'a> Deserializer<'a> for Probe<'a, '_> {
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Halt> {
         match (self.goal, self.place) {
             (Goal::Fill(_), _) => visitor.visit_none(),
-            // A member left out is none as well.
-            (Goal::Reach([]), _) if self.required => self.look(false),
             (Goal::Reach([]), Place::Anything) => self.look(true),
             (Goal::Reach([]), Place::Says { schema, nullable }) => {
                 self.survey.continue_with::<V>(schema, [Step::Inside]);
