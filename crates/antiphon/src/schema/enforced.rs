@@ -12,6 +12,12 @@ use super::probe::{Goal, Halt, Probe};
 /// Types that would need more decodings to understand are left to the validator.
 const MAX_TRIPS: usize = 10_000;
 
+/// How many structs are made up on one trip: a tree of types may have many branches.
+const MAX_FILLS: usize = 1_000;
+
+/// How a reference looks in JSON.
+const REF: &str = "\"$ref\"";
+
 /// Whether [`decode`](antiphon_types::decode) as `T` refuses every value that `schema` forbids.
 ///
 /// The schema alone cannot tell: a member may have an alias, a flattened one may be left out when
@@ -83,6 +89,7 @@ pub(super) struct Survey<'s> {
     current: RefCell<Vec<Step>>,
     arrived: Cell<bool>,
     refuted: Cell<bool>,
+    fills: Cell<usize>,
     /// Pairs of schema and type that need no second look: types may be recursive.
     seen: RefCell<HashSet<(*const Map<String, Value>, &'static str)>>,
 }
@@ -95,6 +102,7 @@ impl<'s> Survey<'s> {
             current: RefCell::default(),
             arrived: Cell::new(false),
             refuted: Cell::new(false),
+            fills: Cell::new(0),
             seen: RefCell::default(),
         }
     }
@@ -103,6 +111,7 @@ impl<'s> Survey<'s> {
         let path = self.pending.borrow_mut().pop()?;
         self.current.borrow_mut().clone_from(&path);
         self.arrived.set(false);
+        self.fills.set(0);
         Some(path)
     }
 
@@ -116,6 +125,21 @@ impl<'s> Survey<'s> {
             Some((at, _)) if says_nothing(at) => Place::Anything,
             Some((Value::Object(schema), nullable)) => Place::Says { schema, nullable },
             _ => Place::Unclear,
+        }
+    }
+
+    /// Whether one more struct may be made up on this trip.
+    pub(super) fn may_fill(&self) -> bool {
+        self.fills.update(|it| it + 1);
+        self.fills.get() <= MAX_FILLS
+    }
+
+    /// Whether a schema refers to no further ones.
+    pub(super) fn is_leaf(&self, schema: &'s Value) -> bool {
+        match self.place(schema) {
+            Place::Anything => true,
+            Place::Says { schema, .. } => !schema.values().any(|it| it.to_string().contains(REF)),
+            Place::Unclear => false,
         }
     }
 
@@ -343,6 +367,9 @@ mod tests {
         struct Leaf { leaf: u8 }
         struct Empty {}
         struct Tree { value: u8, children: Vec<Tree>, next: Option<Box<Tree>> }
+        enum Node { Fork(Fork), Tip(Tip) }
+        struct Fork { left: Box<Node>, right: Box<Node> }
+        struct Tip { tip: u8 }
         enum Term { Number(i32), Negated(Box<Term>), Sum { left: Box<Term>, right: Box<Term> } }
         struct Page<T> { items: Vec<T>, total: u64 }
         #[serde(default)]
@@ -442,6 +469,8 @@ mod tests {
         is_enforced::<Term>(&[
             json!({"Sum": {"left": {"Number": 1}, "right": {"Negated": {"Number": 1}}}}),
         ]);
+        let tip = json!({"Tip": {"tip": 1}});
+        is_enforced::<Node>(&[json!({"Fork": {"left": tip, "right": tip}})]);
         let root = schema_of::<Tree>();
         assert!(enforced::<Tree>(&root), "{root:?}");
     }

@@ -87,7 +87,7 @@ impl<'a, 's> Probe<'a, 's> {
         }
     }
 
-    /// A whole number; one beyond `range` cannot be asked for.
+    /// A whole number, of a type that holds those from `least` to `most`.
     fn integer<V: Visitor<'a>>(
         self,
         visitor: V,
@@ -146,8 +146,10 @@ impl<'a, 's> Probe<'a, 's> {
             Parts(others.map(|(_, it)| part(it, self.filling())).collect())
         };
         match self.goal {
-            Goal::Fill(depth) if depth > MAX_DEPTH => Err(Halt::Lost),
-            Goal::Fill(_) => visitor.visit_map(filled(None)),
+            Goal::Fill(depth) if depth <= MAX_DEPTH && self.survey.may_fill() => {
+                visitor.visit_map(filled(None))
+            }
+            Goal::Fill(_) => Err(Halt::Lost),
             Goal::Reach([]) => {
                 let open = schema.get("additionalProperties");
                 let keywords = ["type", "properties", "required", "additionalProperties"];
@@ -455,8 +457,8 @@ impl<'a> Deserializer<'a> for Probe<'a, '_> {
             (Goal::Fill(depth), _) if depth <= MAX_DEPTH && !variants.is_empty() => {
                 // A variant may hold its own enum: rather one that surely does not.
                 let is_leaf = |name: &&&str| match self.variant(name) {
-                    Some(held) => held.is_none_or(|it| !it.to_string().contains("\"$ref\"")),
-                    None => false,
+                    Some(Some(held)) => self.survey.is_leaf(held),
+                    held => held.is_some(),
                 };
                 let leaf = variants.iter().find(is_leaf);
                 let name = leaf.unwrap_or(&variants[depth % variants.len()]);
