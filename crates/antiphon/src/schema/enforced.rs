@@ -12,6 +12,12 @@ use super::probe::{Goal, Halt, Probe};
 /// Types that would need more decodings to understand are left to the validator.
 const MAX_TRIPS: usize = 10_000;
 
+/// How many structs are made up on one trip: a tree of types may have many branches.
+const MAX_FILLS: usize = 1_000;
+
+/// How a reference looks in JSON.
+const REF: &str = "\"$ref\"";
+
 /// Whether [`decode`](antiphon_types::decode) as `T` refuses every value that `schema` forbids.
 ///
 /// The schema alone cannot tell: a member may have an alias, a flattened one may be left out when
@@ -83,6 +89,7 @@ pub(super) struct Survey<'s> {
     current: RefCell<Vec<Step>>,
     arrived: Cell<bool>,
     refuted: Cell<bool>,
+    fills: Cell<usize>,
     /// Pairs of schema and type that need no second look: types may be recursive.
     seen: RefCell<HashSet<(*const Map<String, Value>, &'static str)>>,
 }
@@ -95,6 +102,7 @@ impl<'s> Survey<'s> {
             current: RefCell::default(),
             arrived: Cell::new(false),
             refuted: Cell::new(false),
+            fills: Cell::new(0),
             seen: RefCell::default(),
         }
     }
@@ -103,6 +111,7 @@ impl<'s> Survey<'s> {
         let path = self.pending.borrow_mut().pop()?;
         self.current.borrow_mut().clone_from(&path);
         self.arrived.set(false);
+        self.fills.set(0);
         Some(path)
     }
 
@@ -116,6 +125,21 @@ impl<'s> Survey<'s> {
             Some((at, _)) if says_nothing(at) => Place::Anything,
             Some((Value::Object(schema), nullable)) => Place::Says { schema, nullable },
             _ => Place::Unclear,
+        }
+    }
+
+    /// Whether one more struct may be made up on this trip.
+    pub(super) fn may_fill(&self) -> bool {
+        self.fills.update(|it| it + 1);
+        self.fills.get() <= MAX_FILLS
+    }
+
+    /// Whether a schema refers to no further ones.
+    pub(super) fn is_leaf(&self, schema: &'s Value) -> bool {
+        match self.place(schema) {
+            Place::Anything => true,
+            Place::Says { schema, .. } => !schema.values().any(|it| it.to_string().contains(REF)),
+            Place::Unclear => false,
         }
     }
 
@@ -151,6 +175,7 @@ mod tests {
     use jsonschema::Validator;
     use schemars::JsonSchema;
     use schemars::generate::SchemaSettings;
+    use serde::de::{Error, Visitor};
     use serde::{Deserialize, Deserializer};
     use serde_json::json;
 
@@ -342,6 +367,9 @@ mod tests {
         struct Leaf { leaf: u8 }
         struct Empty {}
         struct Tree { value: u8, children: Vec<Tree>, next: Option<Box<Tree>> }
+        enum Node { Fork(Fork), Tip(Tip) }
+        struct Fork { left: Box<Node>, right: Box<Node> }
+        struct Tip { tip: u8 }
         enum Term { Number(i32), Negated(Box<Term>), Sum { left: Box<Term>, right: Box<Term> } }
         struct Page<T> { items: Vec<T>, total: u64 }
         #[serde(default)]
@@ -441,6 +469,8 @@ mod tests {
         is_enforced::<Term>(&[
             json!({"Sum": {"left": {"Number": 1}, "right": {"Negated": {"Number": 1}}}}),
         ]);
+        let tip = json!({"Tip": {"tip": 1}});
+        is_enforced::<Node>(&[json!({"Fork": {"left": tip, "right": tip}})]);
         let root = schema_of::<Tree>();
         assert!(enforced::<Tree>(&root), "{root:?}");
     }
@@ -455,8 +485,12 @@ mod tests {
             struct Extended { #[schemars(extend("const" = 1))] a: u8 }
             #[schemars(extend("additionalProperties" = false))]
             struct Shut { a: u8 }
+            #[schemars(extend("properties" = {"a": {"type": "integer"}, "b": {"type": "string"}}))]
+            struct Promising { a: u8 }
             #[schemars(extend("required" = ["a", "b"]))]
             struct Demanding { a: u8, #[serde(default)] b: u8 }
+            #[schemars(extend("required" = ["a", "b"]))]
+            struct Unfillable { a: std::net::SocketAddr, #[serde(default)] b: u8 }
             #[schemars(extend("minProperties" = 2))]
             struct Full { a: u8, b: Option<u8> }
             struct Referring { #[schemars(extend("minProperties" = 2))] a: Leaf }
@@ -467,10 +501,41 @@ mod tests {
         needs_validator::<Regular>(&[json!({"a": "aa"})]);
         needs_validator::<Extended>(&[json!({"a": 1})]);
         needs_validator::<Shut>(&[json!({"a": 1})]);
+        needs_validator::<Promising>(&[json!({"a": 1, "b": "x"})]);
         needs_validator::<Demanding>(&[json!({"a": 1, "b": 1})]);
+        needs_validator::<Unfillable>(&[json!({"a": "127.0.0.1:1", "b": 1})]);
         needs_validator::<Full>(&[json!({"a": 1, "b": 1})]);
         needs_validator::<Referring>(&[json!({"a": {"leaf": 1, "more": 1}})]);
         needs_validator::<HashSet<u8>>(&[json!([1, 2])]);
+    }
+
+    /// A hand-written way to read a small number.
+    struct Small {
+        rounds: bool,
+        wraps: bool,
+    }
+
+    impl Visitor<'_> for Small {
+        type Value = u8;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a number")
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<u8, E> {
+            match u8::try_from(number) {
+                Err(_) if self.wraps => Ok(number as u8),
+                small => small.map_err(E::custom),
+            }
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<u8, E> {
+            if self.rounds {
+                Ok(number as u8)
+            } else {
+                Err(E::custom("a fraction"))
+            }
+        }
     }
 
     #[test]
@@ -482,27 +547,29 @@ mod tests {
             Ok(u8::deserialize(from).unwrap_or_default())
         }
         fn rounding<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
-            struct Rounding;
-            impl serde::de::Visitor<'_> for Rounding {
-                type Value = u8;
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a number")
-                }
-                fn visit_u64<E>(self, number: u64) -> Result<u8, E> {
-                    Ok(number as u8)
-                }
-                fn visit_f64<E>(self, number: f64) -> Result<u8, E> {
-                    Ok(number as u8)
-                }
-            }
-            from.deserialize_u8(Rounding)
+            from.deserialize_u8(Small {
+                rounds: true,
+                wraps: false,
+            })
+        }
+        fn overflowing<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+            from.deserialize_u8(Small {
+                rounds: false,
+                wraps: true,
+            })
+        }
+        fn wrapping<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+            Ok(u16::deserialize(from)? as u8)
         }
         types! {
             struct Aliased { #[serde(alias = "alias")] a: u8 }
             enum AliasedVariant { #[serde(alias = "x")] A, B }
             enum Others { A, #[serde(other)] B }
             struct Lenient { #[serde(deserialize_with = "lenient")] a: u8 }
-            struct Swallowing { #[serde(deserialize_with = "swallowing")] a: u8 }
+            struct Swallowing { #[serde(deserialize_with = "swallowing")] a: u8, b: u8 }
+            struct Overflowing { #[serde(deserialize_with = "overflowing")] a: u8 }
+            struct Wrapped { #[serde(deserialize_with = "wrapping")] a: u8 }
+            struct Nonnull { #[serde(default)] #[schemars(with = "u8")] a: Option<u8> }
             struct Rounded { #[serde(deserialize_with = "rounding")] a: u8 }
             struct Required { #[schemars(required)] a: Option<u8> }
             struct Other { #[schemars(with = "u8")] a: u16 }
@@ -521,7 +588,10 @@ mod tests {
         needs_validator::<AliasedVariant>(&[json!("A")]);
         needs_validator::<Others>(&[json!("A")]);
         needs_validator::<Lenient>(&[json!({"a": 1})]);
-        needs_validator::<Swallowing>(&[json!({"a": 1})]);
+        needs_validator::<Swallowing>(&[json!({"a": 1, "b": 1})]);
+        needs_validator::<Overflowing>(&[json!({"a": 1})]);
+        needs_validator::<Wrapped>(&[json!({"a": 1})]);
+        needs_validator::<Nonnull>(&[json!({"a": 1})]);
         needs_validator::<Rounded>(&[json!({"a": 1})]);
         needs_validator::<Required>(&[json!({"a": 1})]);
         needs_validator::<Other>(&[json!({"a": 1})]);
@@ -535,6 +605,16 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_left_to_the_validator() {
+        fn hinting<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+            from.deserialize_u16(Small {
+                rounds: false,
+                wraps: false,
+            })
+        }
+        types! {
+            struct Hinting { #[serde(deserialize_with = "hinting")] a: u8 }
+        }
+        is_left::<Hinting>(&[json!({"a": 1})]);
         is_left::<(u8, String)>(&[json!([1, "x"])]);
         is_left::<[u8; 2]>(&[json!([1, 2])]);
         is_left::<NonZeroU8>(&[json!(1)]);

@@ -26,8 +26,6 @@ pub(super) struct Probe<'a, 's> {
     survey: &'a Survey<'s>,
     place: Place<'s>,
     goal: Goal<'a>,
-    /// Whether this is a member that the schema requires.
-    required: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -44,7 +42,6 @@ impl<'a, 's> Probe<'a, 's> {
             survey,
             place,
             goal,
-            required: false,
         }
     }
 
@@ -90,7 +87,7 @@ impl<'a, 's> Probe<'a, 's> {
         }
     }
 
-    /// A whole number; one beyond `range` cannot be asked for.
+    /// A whole number, of a type that holds those from `least` to `most`.
     fn integer<V: Visitor<'a>>(
         self,
         visitor: V,
@@ -143,18 +140,16 @@ impl<'a, 's> Probe<'a, 's> {
             None => Vec::new(),
             list => names(list).ok_or(Halt::Lost)?,
         };
-        let part = |field: &'static str, goal| {
-            let mut part = self.part(properties.get(field), goal);
-            part.required = required.contains(&field);
-            (field, part)
-        };
+        let part = |field: &'static str, goal| (field, self.part(properties.get(field), goal));
         let filled = |but: Option<usize>| {
             let others = fields.iter().enumerate().filter(|(at, _)| Some(*at) != but);
             Parts(others.map(|(_, it)| part(it, self.filling())).collect())
         };
         match self.goal {
-            Goal::Fill(depth) if depth > MAX_DEPTH => Err(Halt::Lost),
-            Goal::Fill(_) => visitor.visit_map(filled(None)),
+            Goal::Fill(depth) if depth <= MAX_DEPTH && self.survey.may_fill() => {
+                visitor.visit_map(filled(None))
+            }
+            Goal::Fill(_) => Err(Halt::Lost),
             Goal::Reach([]) => {
                 let open = schema.get("additionalProperties");
                 let keywords = ["type", "properties", "required", "additionalProperties"];
@@ -340,8 +335,6 @@ impl<'a> Deserializer<'a> for Probe<'a, '_> {
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Halt> {
         match (self.goal, self.place) {
             (Goal::Fill(_), _) => visitor.visit_none(),
-            // A member left out is none as well.
-            (Goal::Reach([]), _) if self.required => self.look(false),
             (Goal::Reach([]), Place::Anything) => self.look(true),
             (Goal::Reach([]), Place::Says { schema, nullable }) => {
                 self.survey.continue_with::<V>(schema, [Step::Inside]);
@@ -464,8 +457,8 @@ impl<'a> Deserializer<'a> for Probe<'a, '_> {
             (Goal::Fill(depth), _) if depth <= MAX_DEPTH && !variants.is_empty() => {
                 // A variant may hold its own enum: rather one that surely does not.
                 let is_leaf = |name: &&&str| match self.variant(name) {
-                    Some(held) => held.is_none_or(|it| !it.to_string().contains("\"$ref\"")),
-                    None => false,
+                    Some(Some(held)) => self.survey.is_leaf(held),
+                    held => held.is_some(),
                 };
                 let leaf = variants.iter().find(is_leaf);
                 let name = leaf.unwrap_or(&variants[depth % variants.len()]);
