@@ -45,6 +45,8 @@
 pub mod auth;
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(all(feature = "stdio", feature = "http"))]
+pub mod guide;
 #[cfg(feature = "server")]
 pub mod raw;
 #[cfg(feature = "server")]
