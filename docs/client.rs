@@ -22,7 +22,8 @@ impl Client {
     #[allow(dead_code)]
     pub fn signed_in(server: impl Into<Endpoint>, principal: antiphon::auth::Principal) -> Self {
         let (peer, served) = memory::pair();
-        tokio::spawn(memory::serve_as(server, served, Some(principal)));
+        let served = memory::serve_as(server.into(), served, Some(principal));
+        tokio::spawn(served);
         Self {
             peer,
             notifications: Vec::new(),
