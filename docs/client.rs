@@ -19,7 +19,6 @@ impl Client {
     }
 
     /// Connects on behalf of somebody.
-    #[allow(dead_code)]
     pub fn signed_in(server: impl Into<Endpoint>, principal: antiphon::auth::Principal) -> Self {
         let (peer, served) = memory::pair();
         let served = memory::serve_as(server.into(), served, Some(principal));
@@ -31,22 +30,10 @@ impl Client {
     }
 
     /// The result of a request, or its error.
-    pub async fn request(&mut self, method: &str, mut params: Value) -> Value {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "guides", "version": "1.0" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/logLevel": "info",
-            "progressToken": 1,
-        });
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        assert!(
-            self.peer.send(request.to_string()).await,
-            "the server is gone"
-        );
+    pub async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.send(1, method, params).await;
         loop {
-            let message = self.peer.receive().await.expect("an answer");
-            let message: Value = serde_json::from_slice(&message).expect("JSON");
+            let message = self.receive().await;
             match (message.get("result"), message.get("error")) {
                 (Some(answer), _) | (_, Some(answer)) => return answer.clone(),
                 _ => self.notifications.push(message),
@@ -54,15 +41,45 @@ impl Client {
         }
     }
 
+    /// Subscribes to notifications, and waits until that is acknowledged.
+    pub async fn listen(&mut self, notifications: Value) -> Value {
+        let params = json!({ "notifications": notifications });
+        self.send(2, "subscriptions/listen", params).await;
+        self.receive().await
+    }
+
+    /// The next notification.
+    pub async fn heard(&mut self) -> Value {
+        match self.notifications.is_empty() {
+            true => self.receive().await,
+            false => self.notifications.remove(0),
+        }
+    }
+
+    async fn receive(&mut self) -> Value {
+        let message = self.peer.receive().await.expect("an answer");
+        serde_json::from_slice(&message).expect("JSON")
+    }
+
+    async fn send(&self, id: u64, method: &str, mut params: Value) {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "guides", "version": "1.0" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/logLevel": "info",
+            "progressToken": 1,
+        });
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        assert!(self.peer.send(request.to_string()).await, "it is gone");
+    }
+
     /// Calls a tool.
-    #[allow(dead_code)]
     pub async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
         self.request("tools/call", params).await
     }
 
     /// The first text of a tool's result.
-    #[allow(dead_code)]
     pub async fn text(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments).await;
         let text = result["content"][0]["text"].as_str();
@@ -71,7 +88,6 @@ impl Client {
     }
 
     /// The first text of a resource.
-    #[allow(dead_code)]
     pub async fn read(&mut self, uri: &str) -> String {
         let result = self.request("resources/read", json!({ "uri": uri })).await;
         let text = result["contents"][0]["text"].as_str();
