@@ -486,10 +486,11 @@ impl ResourceEntry<()> {
                 own.get_or_insert_with(|| mime_type.to_owned());
             }
         }
-        match self.about.cache {
-            Some((ttl, scope)) if result.ttl_ms.is_none() => result.cache(ttl, scope),
-            _ => result,
+        if result.ttl_ms.is_some() {
+            return result;
         }
+        let (ttl, scope) = (self.about.cache).unwrap_or((Duration::ZERO, CacheScope::Private));
+        result.cache(ttl, scope)
     }
 }
 
