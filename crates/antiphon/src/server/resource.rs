@@ -26,7 +26,7 @@ use crate::{
 /// and its variables are the fields of the handler's [`Args`](crate::Args).
 ///
 /// ```
-/// use antiphon::{Args, Json, Resource, Server, Stop, schemars::JsonSchema};
+/// use antiphon::{Args, Json, Resource, Server, Stop, schemars::{self, JsonSchema}};
 /// use serde::Deserialize;
 ///
 /// #[derive(Deserialize, JsonSchema)]
