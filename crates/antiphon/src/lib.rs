@@ -5,7 +5,7 @@
 //! ([`FromCall`]), what they return becomes the reply ([`IntoReply`]):
 //!
 //! ```no_run
-//! use antiphon::{Args, Server, State, Stop, schemars::JsonSchema, stdio};
+//! use antiphon::{Args, Server, State, Stop, schemars::{self, JsonSchema}, stdio};
 //! use serde::Deserialize;
 //!
 //! /// Look up a word.
