@@ -5,7 +5,7 @@
 //! ([`FromCall`]), what they return becomes the reply ([`IntoReply`]):
 //!
 //! ```no_run
-//! use antiphon::{Args, Server, State, Stop, schemars::JsonSchema, stdio};
+//! use antiphon::{Args, Server, State, Stop, schemars::{self, JsonSchema}, stdio};
 //! use serde::Deserialize;
 //!
 //! /// Look up a word.
@@ -44,6 +44,8 @@
 pub mod auth;
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(all(feature = "stdio", feature = "http"))]
+pub mod guide;
 #[cfg(feature = "server")]
 pub mod raw;
 #[cfg(feature = "server")]

@@ -21,7 +21,7 @@ use crate::schema::{self, Described, InvalidSchema};
 /// they are parsed. An argument that is an enum is completed from its variants.
 ///
 /// ```
-/// use antiphon::{Args, Messages, Prefix, Prompt, Server, schemars::JsonSchema};
+/// use antiphon::{Args, Messages, Prefix, Prompt, Server, schemars::{self, JsonSchema}};
 /// use serde::Deserialize;
 ///
 /// /// Explain a topic.

@@ -26,7 +26,7 @@ use crate::{
 /// and its variables are the fields of the handler's [`Args`](crate::Args).
 ///
 /// ```
-/// use antiphon::{Args, Json, Resource, Server, Stop, schemars::JsonSchema};
+/// use antiphon::{Args, Json, Resource, Server, Stop, schemars::{self, JsonSchema}};
 /// use serde::Deserialize;
 ///
 /// #[derive(Deserialize, JsonSchema)]
@@ -486,10 +486,11 @@ impl ResourceEntry<()> {
                 own.get_or_insert_with(|| mime_type.to_owned());
             }
         }
-        match self.about.cache {
-            Some((ttl, scope)) if result.ttl_ms.is_none() => result.cache(ttl, scope),
-            _ => result,
+        if result.ttl_ms.is_some() {
+            return result;
         }
+        let (ttl, scope) = (self.about.cache).unwrap_or((Duration::ZERO, CacheScope::Private));
+        result.cache(ttl, scope)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 /// A server: tools, prompts and resources, under a name.
 ///
 /// ```no_run
-/// use antiphon::{Args, Server, schemars::JsonSchema, stdio};
+/// use antiphon::{Args, Server, schemars::{self, JsonSchema}, stdio};
 /// use serde::Deserialize;
 ///
 /// /// Greet someone.

@@ -21,7 +21,7 @@ use crate::{
 /// A tool: a handler, and what clients are told about it.
 ///
 /// ```
-/// use antiphon::{Args, Server, Tool, schemars::JsonSchema};
+/// use antiphon::{Args, Server, Tool, schemars::{self, JsonSchema}};
 /// use serde::Deserialize;
 ///
 /// /// Delete everything in a bucket.

@@ -17,7 +17,7 @@ use crate::server::Description;
 /// names each of them (AMB-10), a prompt or a resource with `-32602`.
 ///
 /// ```
-/// use antiphon::{Args, schemars::JsonSchema};
+/// use antiphon::{Args, schemars::{self, JsonSchema}};
 /// use serde::Deserialize;
 ///
 /// /// Order a book.

@@ -14,7 +14,7 @@ use super::{Context, Description, IntoReply, Rendered, Reply, Stop};
 /// of the type `application/json`.
 ///
 /// ```
-/// use antiphon::{Json, schemars::JsonSchema};
+/// use antiphon::{Json, schemars::{self, JsonSchema}};
 /// use serde::Serialize;
 ///
 /// #[derive(Serialize, JsonSchema)]

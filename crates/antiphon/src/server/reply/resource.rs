@@ -115,18 +115,26 @@ impl IntoReply<ReadResourceResult> for Contents {
                 None => contents,
             }
         });
-        let mut result = ReadResourceResult::new(contents.collect());
-        if let Some((ttl, scope)) = self.cache {
-            result = result.cache(ttl, scope);
-        }
-        Ok(Reply::Complete(result))
+        let result = unhinted(contents.collect());
+        Ok(Reply::Complete(match self.cache {
+            Some((ttl, scope)) => result.cache(ttl, scope),
+            None => result,
+        }))
     }
 }
 
 impl IntoReply<ReadResourceResult> for Vec<ResourceContents> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
-        Ok(Reply::Complete(ReadResourceResult::new(self)))
+        Ok(Reply::Complete(unhinted(self)))
     }
+}
+
+/// A result that leaves it to the resource how long it may be kept.
+fn unhinted(contents: Vec<ResourceContents>) -> ReadResourceResult {
+    let mut result = ReadResourceResult::new(contents);
+    result.ttl_ms = None;
+    result.cache_scope = None;
+    result
 }
 
 impl IntoReply<ReadResourceResult> for ResourceContents {

@@ -1,0 +1,54 @@
+//! The guides. Begin with [`first_server`]; the others can be read in any order.
+//!
+//! | guide | what |
+//! |---|---|
+//! | [`first_server`] | from nothing to a server that runs and is tested |
+//! | [`extractors`] | what handlers take and return |
+//! | [`layers`] | what runs around them |
+//! | [`schemas`] | from types to JSON Schema, and who is told what |
+//! | [`errors`] | how a call fails |
+//! | [`resources`] | resources, templates, completions, caching, changes at run time |
+//! | [`prompts`] | prompts and their arguments |
+//! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
+//! | [`http`] | every check and limit of the HTTP service |
+//! | [`raw`] | the tier below |
+
+pub mod first_server {
+    #![doc = include_str!("../docs/first-server.md")]
+}
+
+pub mod extractors {
+    #![doc = include_str!("../docs/extractors.md")]
+}
+
+pub mod layers {
+    #![doc = include_str!("../docs/layers.md")]
+}
+
+pub mod schemas {
+    #![doc = include_str!("../docs/schemas.md")]
+}
+
+pub mod errors {
+    #![doc = include_str!("../docs/errors.md")]
+}
+
+pub mod resources {
+    #![doc = include_str!("../docs/resources.md")]
+}
+
+pub mod prompts {
+    #![doc = include_str!("../docs/prompts.md")]
+}
+
+pub mod deployment {
+    #![doc = include_str!("../docs/deployment.md")]
+}
+
+pub mod http {
+    #![doc = include_str!("../docs/http.md")]
+}
+
+pub mod raw {
+    #![doc = include_str!("../docs/raw.md")]
+}
