@@ -9,6 +9,7 @@ mod invalid;
 mod keywords;
 mod plain;
 mod probe;
+mod spelt;
 mod strings;
 mod violations;
 
@@ -16,5 +17,6 @@ pub(crate) use arguments::string_arguments;
 pub(crate) use check::Checker;
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
+pub(crate) use spelt::SpeltChecker;
 pub(crate) use strings::{Strings, from_strings};
 pub(crate) use violations::Violations;

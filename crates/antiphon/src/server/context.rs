@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::{Outcome, Server, Stop, outcome::Ends};
 use crate::{
     raw::{self, Answers, Round},
-    schema::{self, Checker, Strings, Violations},
+    schema::{self, Checker, SpeltChecker, Strings, Violations},
 };
 
 /// One call: all that [`raw::Call`] tells, what is called with which arguments, and the server it
@@ -113,23 +113,37 @@ impl<'a> Context<'a> {
                 let text = arguments.map_or("{}", RawValue::get);
                 decode(text).map_err(|error| Stop::arguments(explain::<T>(text, checker, &error)))
             }
-            Input::Strings(values) | Input::Typing { known: values, .. } => {
-                let values: Vec<_> = values
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), Strings::One(value)))
-                    .collect();
-                from_strings(&values)
-            }
-            Input::Variables(bindings) => {
-                let values: Vec<_> = bindings
-                    .iter()
-                    .map(|(name, binding)| match binding {
-                        Binding::One(value) => (name, Strings::One(value)),
-                        Binding::Many(values) => (name, Strings::Many(values)),
-                    })
-                    .collect();
-                from_strings(&values)
-            }
+            _ => schema::from_strings(&self.strings()).map_err(|bad| Stop::arguments(bad.into())),
+        }
+    }
+
+    /// A prompt's arguments, or a resource's variables.
+    fn strings(&self) -> Vec<(&str, Strings<'_>)> {
+        match &self.input {
+            Input::Json { .. } => Vec::new(),
+            Input::Strings(values) | Input::Typing { known: values, .. } => values
+                .iter()
+                .map(|(name, value)| (name.as_str(), Strings::One(value)))
+                .collect(),
+            Input::Variables(bindings) => bindings
+                .iter()
+                .map(|(name, binding)| match binding {
+                    Binding::One(value) => (name, Strings::One(value)),
+                    Binding::Many(values) => (name, Strings::Many(values)),
+                })
+                .collect(),
+        }
+    }
+
+    /// Compares a prompt's arguments, or a resource's variables, with their schema.
+    pub(crate) fn check_strings(&self, checker: Option<&SpeltChecker>) -> Result<(), Stop> {
+        let Some(checker) = checker else {
+            return Ok(());
+        };
+        let violations = checker.violations(self.strings().into_iter());
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Stop::arguments(violations)),
         }
     }
 
@@ -242,11 +256,16 @@ fn explain<T: DeserializeOwned>(
     }
     let mut json = serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => Violations::one("", error.to_string()),
-        Err(error) => Violations::one(error.path().to_string(), error.inner().to_string()),
+        Ok(_) => Violations::one("", without_place(error)),
+        Err(error) => Violations::one(error.path().to_string(), without_place(error.inner())),
     }
 }
 
-fn from_strings<T: DeserializeOwned>(values: &[(&str, Strings<'_>)]) -> Result<T, Stop> {
-    schema::from_strings(values).map_err(|bad| Stop::arguments(bad.into()))
+/// What an error says, without the line and column of a text nobody sees.
+fn without_place(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(place) = text.rfind(" at line ") {
+        text.truncate(place);
+    }
+    text
 }

@@ -13,7 +13,7 @@ use super::{
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
 };
-use crate::schema::{self, Described, InvalidSchema};
+use crate::schema::{self, Described, InvalidSchema, SpeltChecker};
 
 /// A prompt: a handler that returns messages, and what clients are told about it.
 ///
@@ -119,8 +119,13 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         let wrong =
             |why: &dyn fmt::Display| RegistrationError::new(format!("the prompt `{name}`: {why}"));
         let mut completers = self.completers;
+        let mut checker = None;
         if let Some(input) = self.input {
             let input = input.map_err(|error| wrong(&error))?;
+            if !input.enforced {
+                let compiled = SpeltChecker::compile(&input.schema);
+                checker = Some(Arc::new(compiled.map_err(|error| wrong(&error))?));
+            }
             let arguments =
                 schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;
             for argument in &arguments {
@@ -150,6 +155,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             layers: self.layers,
             definition: Arc::new(definition),
             completers,
+            checker,
             logs: self.logs,
         })
     }
@@ -214,6 +220,7 @@ pub(crate) struct PromptEntry<S> {
     pub(crate) layers: Layers,
     pub(crate) definition: Arc<types::Prompt>,
     pub(crate) completers: Vec<Completer<S>>,
+    checker: Option<Arc<SpeltChecker>>,
     pub(crate) logs: bool,
 }
 
@@ -225,6 +232,7 @@ impl<S> PromptEntry<S> {
             layers: outer.iter().chain(&self.layers).cloned().collect(),
             definition: self.definition.clone(),
             completers: self.completers.clone(),
+            checker: self.checker.clone(),
             logs: self.logs,
         }
     }
@@ -244,6 +252,7 @@ impl<S: Clone + Send + Sync + 'static> PromptEntry<S> {
                 .iter()
                 .map(|one| one.with_state(state))
                 .collect(),
+            checker: self.checker.clone(),
             logs: self.logs,
         }
     }
@@ -257,6 +266,9 @@ impl Entry for PromptEntry<()> {
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, GetPromptResult> {
-        self.handler.run(call, &())
+        match call.check_strings(self.checker.as_deref()) {
+            Ok(()) => self.handler.run(call, &()),
+            Err(stop) => Box::pin(async move { Err(stop) }),
+        }
     }
 }

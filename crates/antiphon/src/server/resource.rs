@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     raw::Reply,
-    schema::{self, Described, InvalidSchema},
+    schema::{self, Described, InvalidSchema, SpeltChecker},
 };
 
 /// A resource: a handler that reads something, and what clients are told about it.
@@ -169,8 +169,13 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let variables: Vec<&str> = template.iter().flat_map(Template::variables).collect();
         let mut completers = self.completers;
         let mut description = self.description;
+        let mut checker = None;
         if let Some(input) = self.input {
             let input = input.map_err(|error| wrong(&error))?;
+            if !input.enforced {
+                let compiled = SpeltChecker::compile(&input.schema);
+                checker = Some(compiled.map_err(|error| wrong(&error))?);
+            }
             let arguments =
                 schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;
             for argument in arguments {
@@ -235,6 +240,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
                 definition,
                 cache: self.cache,
                 watched: self.watched,
+                checker,
                 logs: self.logs,
             }),
         })
@@ -373,6 +379,7 @@ struct About {
     definition: Definition,
     cache: Option<(Duration, CacheScope)>,
     watched: bool,
+    checker: Option<SpeltChecker>,
     logs: bool,
 }
 
@@ -503,6 +510,7 @@ impl Entry for ResourceEntry<()> {
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, ReadResourceResult> {
         Box::pin(async move {
+            call.check_strings(self.about.checker.as_ref())?;
             Ok(match self.handler.run(call, &()).await? {
                 Reply::Complete(result) => Reply::Complete(self.finish(result)),
                 reply => reply,

@@ -179,6 +179,7 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// If it cannot be registered: its name is taken or not allowed, its schema is not valid. Use
     /// [`insert`](Self::insert) where that can happen.
     #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "nothing is summed up here")]
     pub fn add(self, offer: impl Offer<S>) -> Self {
         if let Err(error) = self.insert(offer) {
             panic!("{error}");

@@ -137,7 +137,7 @@ impl Questions {
         let more = stop.questions()?;
         self.0 = Some(match self.0.take() {
             None => more,
-            Some(questions) => together(questions, more)?,
+            Some(questions) => together(questions, &more)?,
         });
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Questions {
     }
 }
 
-fn together(questions: InputRequired, more: InputRequired) -> Result<InputRequired, Stop> {
+fn together(questions: InputRequired, more: &InputRequired) -> Result<InputRequired, Stop> {
     if questions.state().is_some() && more.state().is_some() {
         tracing::error!("two extractors ask with a state of their own; only one can be carried");
         return Err(Stop::reject(-32603, "Internal error"));
