@@ -1,34 +1,23 @@
 //! Literal data the suite looks for.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A PNG of one pixel, in Base64.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /// A WAV file without a sample, in Base64.
 pub(crate) const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
-/// The tool whose argument travels in a header as well.
-pub(crate) const HEADER_TOOL: &str = "test_x_mcp_header";
-
-/// A schema as the map a tool takes.
-pub(crate) fn schema(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
-}
-
-/// The input schema of [`HEADER_TOOL`].
-pub(crate) fn header_schema() -> Map<String, Value> {
-    schema(json!({
+/// A schema with an argument that travels in a header as well.
+pub(crate) fn header_schema() -> Value {
+    json!({
         "type": "object",
         "properties": { "region": { "type": "string", "x-mcp-header": "Region" } }
-    }))
+    })
 }
 
 /// A schema that uses what 2020-12 has beyond the usual.
-pub(crate) fn rich_schema() -> Map<String, Value> {
-    schema(json!({
+pub(crate) fn rich_schema() -> Value {
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "$defs": { "address": { "$anchor": "addressDef", "type": "object", "properties": {
@@ -45,5 +34,5 @@ pub(crate) fn rich_schema() -> Map<String, Value> {
         "then": { "required": ["phone"] },
         "else": { "required": ["email"] },
         "additionalProperties": false
-    }))
+    })
 }

@@ -1,107 +1,106 @@
 //! Tools that ask, written by hand: each run looks at what it was given and returns the next
 //! questions, or the result.
 
-use antiphon::raw::{Answers, Call, CallTool, Error, Reply};
-use antiphon::types::{
-    BooleanSchema, CallToolResult, CreateMessageRequestParams, ElicitAction, ElicitRequestParams,
-    FormSchema, InputRequest, InputRequired, StringSchema,
+use std::sync::Arc;
+
+use antiphon::{
+    Call, Context, FromCall, Server, Stop, Tool,
+    types::{
+        BooleanSchema, CreateMessageRequestParams, ElicitAction, ElicitRequestParams, FormSchema,
+        InputRequest, InputRequired, StringSchema,
+    },
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::state::Seal;
 
-/// The tools of this module with their descriptions.
-pub(crate) const TOOLS: [(&str, &str); 8] = [
-    ("test_input_required_result_elicitation", "Asks for a name"),
-    (
-        "test_input_required_result_sampling",
-        "Asks the model for a capital",
-    ),
-    (
-        "test_input_required_result_list_roots",
-        "Asks for the roots",
-    ),
-    (
-        "test_input_required_result_request_state",
-        "Asks, with a state",
-    ),
-    (
-        "test_input_required_result_multiple_inputs",
-        "Asks three things at once",
-    ),
-    ("test_input_required_result_multi_round", "Asks twice"),
-    (
-        "test_input_required_result_tampered_state",
-        "Asks, and checks its state",
-    ),
-    (
-        "test_input_required_result_capabilities",
-        "Asks what the client can answer",
-    ),
-];
+/// What seals and opens the state of the tools here.
+pub(crate) type Seals = Arc<Seal>;
 
-type Outcome = Result<Reply<CallToolResult>, Error>;
+type Outcome = Result<String, Stop>;
 
-/// Runs the tool if it is one of these.
-pub(crate) fn tool(call: &Call<'_>, tool: &CallTool<'_>, seal: &Seal) -> Option<Outcome> {
-    let run = match tool.name {
-        "test_input_required_result_elicitation" => elicitation,
-        "test_input_required_result_sampling" => sampling,
-        "test_input_required_result_list_roots" => roots,
-        "test_input_required_result_request_state"
-        | "test_input_required_result_tampered_state" => with_state,
-        "test_input_required_result_multiple_inputs" => multiple,
-        "test_input_required_result_multi_round" => multi_round,
-        "test_input_required_result_capabilities" => capabilities,
-        "test_streaming_elicitation" => streaming,
-        _ => return None,
-    };
-    let round = || {
-        let answers = tool.round.answers()?;
-        // A state that was sent is opened whatever the tool does with it.
-        let state = tool
-            .round
-            .state
-            .map(|state| seal.open(tool.name, state))
-            .transpose()?;
-        run(&Round {
-            call,
-            tool: tool.name,
-            answers,
-            state,
-            seal,
-        })
-    };
-    Some(round())
+pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+    server
+        .add(Tool::new("test_streaming_elicitation", streaming).description("Asks a question"))
+        .add(asking(
+            "elicitation",
+            Tool::new("test_input_required_result_elicitation", elicitation),
+        ))
+        .add(asking(
+            "sampling",
+            Tool::new("test_input_required_result_sampling", sampling),
+        ))
+        .add(asking(
+            "roots",
+            Tool::new("test_input_required_result_list_roots", roots),
+        ))
+        .add(asking(
+            "with a state",
+            Tool::new("test_input_required_result_request_state", with_state),
+        ))
+        .add(asking(
+            "three things",
+            Tool::new("test_input_required_result_multiple_inputs", multiple),
+        ))
+        .add(asking(
+            "twice",
+            Tool::new("test_input_required_result_multi_round", multi_round),
+        ))
+        .add(asking(
+            "a state that holds",
+            Tool::new("test_input_required_result_tampered_state", with_state),
+        ))
+        .add(asking(
+            "what can be answered",
+            Tool::new("test_input_required_result_capabilities", capabilities),
+        ))
 }
 
-struct Round<'a> {
-    call: &'a Call<'a>,
-    tool: &'a str,
-    answers: Answers<'a>,
+fn asking(what: &str, tool: Tool<Seals>) -> Tool<Seals> {
+    tool.description(format!("Asks: {what}"))
+}
+
+/// What a retry brought: answers, and a state that opened.
+struct Round {
+    call: Call,
     state: Option<Value>,
-    seal: &'a Seal,
+    seal: Seals,
 }
 
-impl Round<'_> {
+/// A state that was sent is opened whatever the tool does with it.
+impl FromCall<Seals> for Round {
+    async fn from_call(call: &Context<'_>, seal: &Seals) -> Result<Self, Stop> {
+        let state = call.unsealed_state();
+        let state = state
+            .map(|state| seal.open(call.target(), state))
+            .transpose()?;
+        Ok(Self {
+            call: call.extract(seal).await?,
+            state,
+            seal: seal.clone(),
+        })
+    }
+}
+
+impl Round {
     /// What the user typed, if the form under `key` was accepted.
-    fn accepted(&self, key: &str) -> Option<Map<String, Value>> {
-        let answer = self.answers.elicit(key).given()?;
-        (answer.action == ElicitAction::Accept)
-            .then_some(answer.content)
-            .flatten()
+    fn accepted(&self, key: &str) -> Result<Option<Map<String, Value>>, Stop> {
+        let answer = self.call.unsolicited_responses()?.elicit(key).given();
+        let accepted = answer.filter(|answer| answer.action == ElicitAction::Accept);
+        Ok(accepted.and_then(|answer| answer.content))
     }
 
-    fn text(&self, key: &str, field: &str) -> Option<String> {
-        self.accepted(key)?.get(field)?.as_str().map(str::to_owned)
+    fn text(&self, key: &str, field: &str) -> Result<Option<String>, Stop> {
+        let accepted = self.accepted(key)?;
+        Ok(accepted.and_then(|content| Some(content.get(field)?.as_str()?.to_owned())))
     }
 
-    fn sealed(&self, state: &Value) -> Result<String, Error> {
-        self.seal.seal(self.tool, state)
+    fn sealed(&self, state: &Value) -> Result<String, Stop> {
+        Ok(self.seal.seal(self.call.target(), state)?)
     }
 }
 
-fn ask_text(message: &str, field: &str) -> InputRequest {
+pub(crate) fn ask_text(message: &str, field: &str) -> InputRequest {
     let schema = FormSchema::new().required(field, StringSchema::new());
     ElicitRequestParams::form(message, schema).into()
 }
@@ -111,122 +110,118 @@ fn ask_ok(message: &str) -> InputRequest {
     ElicitRequestParams::form(message, schema).into()
 }
 
-fn done(text: impl Into<String>) -> Outcome {
-    Ok(CallToolResult::text(text).into())
-}
-
-fn elicitation(round: &Round<'_>) -> Outcome {
-    match round.text("user_name", "name") {
-        Some(name) => done(format!("Hello, {name}!")),
-        None => Ok(InputRequired::ask("user_name", ask_text("What is your name?", "name")).into()),
+async fn elicitation(round: Round) -> Outcome {
+    match round.text("user_name", "name")? {
+        Some(name) => Ok(format!("Hello, {name}!")),
+        None => {
+            let question = ask_text("What is your name?", "name");
+            Err(Stop::ask(InputRequired::ask("user_name", question)))
+        }
     }
 }
 
-fn sampling(round: &Round<'_>) -> Outcome {
-    match round.answers.sample("capital_question").given() {
-        Some(answer) => done(format!("The model said: {:?}", answer.content)),
+async fn sampling(round: Round) -> Outcome {
+    let answers = round.call.unsolicited_responses()?;
+    match answers.sample("capital_question").given() {
+        Some(answer) => Ok(format!("The model said: {:?}", answer.content)),
         None => {
             let question = CreateMessageRequestParams::user("What is the capital of France?", 100);
-            Ok(InputRequired::ask("capital_question", question).into())
+            Err(Stop::ask(InputRequired::ask("capital_question", question)))
         }
     }
 }
 
-fn roots(round: &Round<'_>) -> Outcome {
-    match round.answers.roots("client_roots").given() {
-        Some(answer) => done(format!("{} roots", answer.roots.len())),
-        None => Ok(InputRequired::ask("client_roots", InputRequest::roots()).into()),
+async fn roots(round: Round) -> Outcome {
+    let answers = round.call.unsolicited_responses()?;
+    match answers.roots("client_roots").given() {
+        Some(answer) => Ok(format!("{} roots", answer.roots.len())),
+        None => Err(Stop::ask(InputRequired::ask(
+            "client_roots",
+            InputRequest::roots(),
+        ))),
     }
 }
 
-fn with_state(round: &Round<'_>) -> Outcome {
-    match (&round.state, round.accepted("confirm")) {
-        (Some(state), Some(_)) if state["step"] == "confirm" => done("state-ok"),
+async fn with_state(round: Round) -> Outcome {
+    match (&round.state, round.accepted("confirm")?) {
+        (Some(state), Some(_)) if state["step"] == "confirm" => Ok("state-ok".to_owned()),
         _ => {
-            let state = round.sealed(&serde_json::json!({ "step": "confirm" }))?;
-            Ok(InputRequired::ask("confirm", ask_ok("Please confirm"))
-                .with_state(state)
-                .into())
+            let state = round.sealed(&json!({ "step": "confirm" }))?;
+            let ask = InputRequired::ask("confirm", ask_ok("Please confirm"));
+            Err(Stop::ask(ask.with_state(state)))
         }
     }
 }
 
-fn multiple(round: &Round<'_>) -> Outcome {
-    let name = round.text("user_name", "name");
-    let greeting = round.answers.sample("greeting").given();
-    let roots = round.answers.roots("client_roots").given();
+async fn multiple(round: Round) -> Outcome {
+    let name = round.text("user_name", "name")?;
+    let answers = round.call.unsolicited_responses()?;
+    let greeting = answers.sample("greeting").given();
+    let roots = answers.roots("client_roots").given();
     if let (Some(name), Some(_), Some(roots), Some(_)) = (name, greeting, roots, &round.state) {
-        return done(format!("{name} has {} roots", roots.roots.len()));
+        return Ok(format!("{name} has {} roots", roots.roots.len()));
     }
     let greeting = CreateMessageRequestParams::user("Generate a greeting", 50);
-    let state = round.sealed(&serde_json::json!({ "step": "all" }))?;
-    Ok(
-        InputRequired::ask("user_name", ask_text("What is your name?", "name"))
-            .and("greeting", greeting)
-            .and("client_roots", InputRequest::roots())
-            .with_state(state)
-            .into(),
-    )
+    let state = round.sealed(&json!({ "step": "all" }))?;
+    let ask = InputRequired::ask("user_name", ask_text("What is your name?", "name"))
+        .and("greeting", greeting)
+        .and("client_roots", InputRequest::roots());
+    Err(Stop::ask(ask.with_state(state)))
 }
 
-fn multi_round(round: &Round<'_>) -> Outcome {
+async fn multi_round(round: Round) -> Outcome {
     let state = round.state.clone().unwrap_or_default();
     let name = match &state["name"] {
         Value::String(name) => Some(name.clone()),
-        _ if state["step"] == 1 => round.text("step1", "name"),
+        _ if state["step"] == 1 => round.text("step1", "name")?,
         _ => None,
     };
     let Some(name) = name else {
-        let state = round.sealed(&serde_json::json!({ "step": 1 }))?;
+        let state = round.sealed(&json!({ "step": 1 }))?;
         let question = ask_text("Step 1: What is your name?", "name");
-        return Ok(InputRequired::ask("step1", question)
-            .with_state(state)
-            .into());
+        return Err(Stop::ask(
+            InputRequired::ask("step1", question).with_state(state),
+        ));
     };
-    match round.text("step2", "color") {
-        Some(color) if state["step"] == 2 => done(format!("{name} likes {color}.")),
+    match round.text("step2", "color")? {
+        Some(color) if state["step"] == 2 => Ok(format!("{name} likes {color}.")),
         _ => {
-            let state = round.sealed(&serde_json::json!({ "step": 2, "name": name }))?;
+            let state = round.sealed(&json!({ "step": 2, "name": name }))?;
             let question = ask_text("Step 2: What is your favorite color?", "color");
-            Ok(InputRequired::ask("step2", question)
-                .with_state(state)
-                .into())
+            Err(Stop::ask(
+                InputRequired::ask("step2", question).with_state(state),
+            ))
         }
     }
 }
 
 /// Asks by the first way the client has, so that it is never asked in vain.
-fn capabilities(round: &Round<'_>) -> Outcome {
-    if !round.answers.is_empty() {
-        return done("Thank you.");
+async fn capabilities(round: Round) -> Outcome {
+    if !round.call.unsolicited_responses()?.is_empty() {
+        return Ok("Thank you.".to_owned());
     }
+    let model = CreateMessageRequestParams::user("Say hello", 20);
     let ways: [(&str, InputRequest); 3] = [
-        (
-            "model",
-            CreateMessageRequestParams::user("Say hello", 20).into(),
-        ),
+        ("model", model.into()),
         ("name", ask_text("What is your name?", "name")),
         ("roots", InputRequest::roots()),
     ];
-    let declared = round.call.capabilities()?;
+    let declared = round.call.capabilities();
     for (key, question) in ways {
         let ask = InputRequired::ask(key, question);
         if declared.missing(&ask.required_capabilities()).is_none() {
-            return Ok(ask.into());
+            return Err(Stop::ask(ask));
         }
     }
-    done("There is no way to ask this client.")
+    Ok("There is no way to ask this client.".to_owned())
 }
 
-fn streaming(round: &Round<'_>) -> Outcome {
-    match round.accepted("confirm") {
-        Some(_) => done("Confirmed."),
-        None => Ok(InputRequired::ask("confirm", ask_ok("Please confirm")).into()),
+async fn streaming(round: Round) -> Outcome {
+    match round.accepted("confirm")? {
+        Some(_) => Ok("Confirmed.".to_owned()),
+        None => Err(Stop::ask(InputRequired::ask(
+            "confirm",
+            ask_ok("Please confirm"),
+        ))),
     }
-}
-
-/// The prompt that asks what it should be about.
-pub(crate) fn context_question() -> InputRequired {
-    let question = ask_text("What context should the prompt use?", "context");
-    InputRequired::ask("user_context", question)
 }

@@ -2,123 +2,113 @@
 
 use std::time::Duration;
 
-use antiphon::raw::{Call, CallTool, Changes, Error};
-use antiphon::types::{
-    CallToolResult, ClientCapabilities, ContentBlock, CreateMessageRequestParams, InputRequest,
-    InputRequired, ResourceContents, Tool,
+use antiphon::{
+    Args, Audio, Image, Logger, Progress, Server, Stop, Tool,
+    raw::Error,
+    types::{
+        ClientCapabilities, ContentBlock, CreateMessageRequestParams, InputRequired,
+        ResourceContents,
+    },
 };
+use serde_json::{Map, Value};
 
-use crate::{fixtures, rounds};
+use crate::{fixtures, rounds::Seals};
 
-/// Every tool, the simplest first: the suite calls that one with whatever it has.
-pub(crate) fn all() -> Vec<Tool> {
-    let mut tools: Vec<Tool> = [
-        ("test_simple_text", "Returns a line of text"),
-        ("test_image_content", "Returns an image"),
-        ("test_audio_content", "Returns a sound"),
-        ("test_embedded_resource", "Returns an embedded resource"),
-        (
-            "test_multiple_content_types",
-            "Returns text, an image and a resource",
-        ),
-        ("test_error_handling", "Fails on purpose"),
-        ("test_tool_with_progress", "Reports progress in three steps"),
-        ("test_missing_capability", "Needs a client that can sample"),
-        ("test_streaming_elicitation", "Asks a question"),
-        ("test_logging_tool", "Logs, if asked to"),
-        (
-            "test_trigger_tool_change",
-            "Announces that the tools changed",
-        ),
-        (
-            "test_trigger_prompt_change",
-            "Announces that the prompts changed",
-        ),
-    ]
-    .into_iter()
-    .chain(rounds::TOOLS)
-    .map(|(name, description)| Tool::empty(name).description(description))
-    .collect();
-    tools.push(
-        Tool::new("json_schema_2020_12_tool", fixtures::rich_schema())
-            .description("Has a schema that uses 2020-12 to the full"),
-    );
-    tools.push(
-        Tool::new(fixtures::HEADER_TOOL, fixtures::header_schema())
-            .description("Takes an argument that travels in a header as well"),
-    );
-    tools
+/// The simplest comes first: the suite calls that one with whatever it has.
+pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+    server
+        .add(Tool::new("test_simple_text", simple_text).description("Returns a line of text"))
+        .add(Tool::new("test_image_content", image).description("Returns an image"))
+        .add(Tool::new("test_audio_content", audio).description("Returns a sound"))
+        .add(Tool::new("test_embedded_resource", embedded).description("Embeds a resource"))
+        .add(Tool::new("test_multiple_content_types", several).description("Returns three blocks"))
+        .add(Tool::new("test_error_handling", failing).description("Fails on purpose"))
+        .add(Tool::new("test_tool_with_progress", slow).description("Reports progress"))
+        .add(Tool::new("test_missing_capability", sampling).description("Needs sampling"))
+        .add(Tool::new("test_logging_tool", logging).description("Logs, if asked to"))
+        .add(Tool::new("test_trigger_tool_change", change_tools).description("Announces tools"))
+        .add(
+            Tool::new("test_trigger_prompt_change", change_prompts)
+                .description("Announces prompts"),
+        )
+        .add(
+            Tool::new("json_schema_2020_12_tool", anything)
+                .description("Has a schema that uses 2020-12 to the full")
+                .input_schema(fixtures::rich_schema()),
+        )
+        .add(
+            Tool::new("test_x_mcp_header", anything)
+                .description("Takes an argument that travels in a header as well")
+                .input_schema(fixtures::header_schema()),
+        )
 }
 
-pub(crate) async fn call(
-    call: &Call<'_>,
-    tool: &CallTool<'_>,
-    changes: &Changes,
-) -> Result<CallToolResult, Error> {
-    Ok(match tool.name {
-        "test_simple_text" => CallToolResult::text("This is a simple text response for testing."),
-        "test_image_content" => {
-            CallToolResult::content(vec![ContentBlock::image(fixtures::PNG, "image/png")])
-        }
-        "test_audio_content" => {
-            CallToolResult::content(vec![ContentBlock::audio(fixtures::WAV, "audio/wav")])
-        }
-        "test_embedded_resource" => CallToolResult::content(vec![ContentBlock::resource(
-            ResourceContents::text(
-                "test://embedded-resource",
-                "This is an embedded resource content.",
-            )
-            .mime_type("text/plain"),
-        )]),
-        "test_multiple_content_types" => CallToolResult::content(vec![
-            ContentBlock::text("Multiple content types test:"),
-            ContentBlock::image(fixtures::PNG, "image/png"),
-            ContentBlock::resource(
-                ResourceContents::text(
-                    "test://mixed-content-resource",
-                    r#"{"test":"data","value":123}"#,
-                )
-                .mime_type("application/json"),
-            ),
-        ]),
-        "test_error_handling" => {
-            CallToolResult::error("This tool intentionally returns an error for testing")
-        }
-        "test_tool_with_progress" => {
-            let progress = call.progress();
-            for done in [0, 50, 100] {
-                progress.report_of(done, 100);
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            CallToolResult::text("Done.")
-        }
-        "test_missing_capability" => {
-            needs_sampling(call)?;
-            CallToolResult::text("The client can sample.")
-        }
-        "test_logging_tool" => {
-            call.logger().named("fixtures").info("Logging as asked");
-            CallToolResult::text("Logged, if you asked for it.")
-        }
-        "test_trigger_tool_change" => {
-            changes.tools();
-            CallToolResult::text("The tools changed.")
-        }
-        "test_trigger_prompt_change" => {
-            changes.prompts();
-            CallToolResult::text("The prompts changed.")
-        }
-        "json_schema_2020_12_tool" | fixtures::HEADER_TOOL => CallToolResult::text("Fine."),
-        other => return Err(Error::invalid_params(format!("Unknown tool: {other}"))),
-    })
+async fn simple_text() -> &'static str {
+    "This is a simple text response for testing."
+}
+
+async fn image() -> Image {
+    Image::base64(fixtures::PNG, "image/png")
+}
+
+async fn audio() -> Audio {
+    Audio::base64(fixtures::WAV, "audio/wav")
+}
+
+async fn embedded() -> ResourceContents {
+    let text = "This is an embedded resource content.";
+    ResourceContents::text("test://embedded-resource", text).mime_type("text/plain")
+}
+
+async fn several() -> [ContentBlock; 3] {
+    let json = r#"{"test":"data","value":123}"#;
+    let resource = ResourceContents::text("test://mixed-content-resource", json);
+    [
+        ContentBlock::text("Multiple content types test:"),
+        ContentBlock::image(fixtures::PNG, "image/png"),
+        ContentBlock::resource(resource.mime_type("application/json")),
+    ]
+}
+
+async fn failing() -> Result<(), Stop> {
+    Err(Stop::fail(
+        "This tool intentionally returns an error for testing",
+    ))
+}
+
+async fn slow(progress: Progress) -> &'static str {
+    for done in [0, 50, 100] {
+        progress.report_of(done, 100);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    "Done."
 }
 
 /// Refuses a client that did not declare `sampling` on this very request.
-fn needs_sampling(call: &Call<'_>) -> Result<(), Error> {
-    let question: InputRequest = CreateMessageRequestParams::user("Hello", 10).into();
-    let needed: ClientCapabilities = InputRequired::ask("any", question).required_capabilities();
-    match call.capabilities()?.missing(&needed) {
-        None => Ok(()),
-        Some(missing) => Err(Error::missing_capabilities(missing)),
+async fn sampling(declared: ClientCapabilities) -> Result<&'static str, Stop> {
+    let question = CreateMessageRequestParams::user("Hello", 10);
+    let needed = InputRequired::ask("any", question).required_capabilities();
+    match declared.missing(&needed) {
+        None => Ok("The client can sample."),
+        Some(missing) => Err(Error::missing_capabilities(missing).into()),
     }
+}
+
+async fn logging(logger: Logger) -> &'static str {
+    logger.named("fixtures").info("Logging as asked");
+    "Logged, if you asked for it."
+}
+
+async fn change_tools(server: Server) -> &'static str {
+    server.notify_tools_changed();
+    "The tools changed."
+}
+
+async fn change_prompts(server: Server) -> &'static str {
+    server.notify_prompts_changed();
+    "The prompts changed."
+}
+
+async fn anything(_: Args<Map<String, Value>>) -> &'static str {
+    "Fine."
 }

@@ -12,7 +12,7 @@ use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{Outcome, Server, Stop, outcome::Ends};
+use super::{FromCall, Outcome, Server, Stop, outcome::Ends};
 use crate::{
     raw::{self, Answers, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -145,6 +145,14 @@ impl<'a> Context<'a> {
             true => Ok(()),
             false => Err(Stop::arguments(violations)),
         }
+    }
+
+    /// Takes another extractor from this call: how one extractor builds on others.
+    ///
+    /// # Errors
+    /// Those of the extractor.
+    pub async fn extract<T: FromCall<S>, S>(&self, state: &S) -> Result<T, Stop> {
+        T::from_call(self, state).await
     }
 
     /// A tool's arguments as they came: an object, or none.
