@@ -39,6 +39,7 @@
 //! | `server` | yes | servers, and the in-memory transport |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
+//! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -54,6 +55,9 @@ mod server;
 #[cfg(feature = "server")]
 mod transport;
 
+#[cfg(feature = "macros")]
+#[doc = include_str!("tool.md")]
+pub use antiphon_macros::tool;
 pub use antiphon_types as types;
 #[cfg(feature = "server")]
 pub use schemars;
@@ -79,3 +83,10 @@ pub use transport::http;
 pub use transport::memory;
 #[cfg(feature = "stdio")]
 pub use transport::stdio;
+
+/// What [`tool`](macro@tool) expands to needs these. Not for use by hand.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private {
+    pub use serde;
+}
