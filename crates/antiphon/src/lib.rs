@@ -38,6 +38,7 @@
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
+//! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -55,6 +56,9 @@ mod server;
 #[cfg(feature = "server")]
 mod transport;
 
+#[cfg(feature = "macros")]
+#[doc = include_str!("tool.md")]
+pub use antiphon_macros::tool;
 pub use antiphon_types as types;
 #[cfg(feature = "server")]
 pub use schemars;
@@ -80,3 +84,10 @@ pub use transport::http;
 pub use transport::memory;
 #[cfg(feature = "stdio")]
 pub use transport::stdio;
+
+/// What [`tool`](macro@tool) expands to needs these. Not for use by hand.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private {
+    pub use serde;
+}

@@ -22,6 +22,11 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send
 /// Every method but `listen` answers `-32601` until it is written; one whose capability is not
 /// in [`About`] is never called. A future that is dropped was cancelled. A panic is an internal
 /// error of the request it happened in.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be served",
+    label = "neither a server that has its state nor a `raw::Service`",
+    note = "a server whose handlers take `State<S>` has its state after `.with_state(..)`, and is a `Server<()>` then"
+)]
 pub trait Service: Send + Sync + 'static {
     /// Who this is and what it offers; asked once, when the [`Endpoint`](super::Endpoint) is
     /// made.

@@ -154,6 +154,7 @@ impl Call {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Call {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         let Round {

@@ -91,6 +91,12 @@ impl<S: Clone + Send + Sync + 'static> Registry<S> {
 }
 
 /// What a server can offer: a [`Tool`], a [`Prompt`] or a [`Resource`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be added to this server",
+    label = "not a `Tool<{S}>`, `Prompt<{S}>` or `Resource<{S}>`",
+    note = "a function with `#[tool]` returns its tool when called: `.add(name())`",
+    note = "a plain handler is added with `.tool(\"name\", handler)`, or within a `Tool::new(\"name\", handler)`"
+)]
 pub trait Offer<S>: sealed::Sealed<S> {}
 
 pub(crate) mod sealed {
@@ -108,8 +114,11 @@ pub(crate) mod sealed {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Send + Sync + 'static> Offer<S> for Tool<S> {}
+#[diagnostic::do_not_recommend]
 impl<S: Send + Sync + 'static> Offer<S> for Prompt<S> {}
+#[diagnostic::do_not_recommend]
 impl<S: Send + Sync + 'static> Offer<S> for Resource<S> {}
 
 #[expect(private_interfaces, reason = "the trait is sealed")]

@@ -56,6 +56,7 @@ where
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix(pub String);
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Prefix {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         match call.prefix() {

@@ -9,6 +9,7 @@ use crate::auth::Principal;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientInfo(pub Implementation);
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for ClientInfo {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         let info = call.client_info().map(Self);
@@ -22,6 +23,7 @@ impl<S: Sync> OptionalFromCall<S> for ClientInfo {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for ClientCapabilities {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.capabilities()?.clone())
@@ -29,6 +31,7 @@ impl<S: Sync> FromCall<S> for ClientCapabilities {
 }
 
 /// The revision of the protocol this call speaks.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Version {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.version())
@@ -37,6 +40,7 @@ impl<S: Sync> FromCall<S> for Version {
 
 /// Who calls, as the transport's verifier says. Without anybody the call fails; take
 /// `Option<Principal>` where that is fine.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Principal {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         let principal = call.principal().cloned();

@@ -6,6 +6,7 @@ use super::{Context, FromCall, OptionalFromCall, Stop};
 
 /// The headers of the HTTP request. On other transports there are none: the map is empty, and
 /// `Option<HeaderMap>` is `None`.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for HeaderMap {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.headers().cloned().unwrap_or_default())

@@ -66,8 +66,11 @@ pub use self::{
     message = "`{Self}` is not an extractor: a handler cannot take it as an argument",
     label = "not an extractor",
     note = "an argument is `Args<T>` (where `T: Deserialize + JsonSchema`), `State<S>`, `Call` or another type that implements `FromCall`",
-    note = "the arguments a client sends come as one struct: `Args(input): Args<Input>`"
+    note = "the arguments a client sends come as one struct: `Args(input): Args<Input>`",
+    note = "in a function with `#[tool]` they are marked one by one: `#[arg] name: String`"
 )]
+// An `impl` whose bounds may be what is missing is recommended by the compiler, others are not:
+// the notes say more than a list of them.
 pub trait FromCall<S>: Sized + Send + 'static {
     /// Whether it may end the call with questions. Extractors that ask are taken after all
     /// others, and their questions leave together.
@@ -86,7 +89,8 @@ pub trait FromCall<S>: Sized + Send + 'static {
 /// An extractor that may find nothing: what makes `Option<Self>` one too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an extractor that may be absent",
-    label = "`Option<{Self}>` is not an extractor"
+    label = "`Option<{Self}>` is not an extractor",
+    note = "take `{Self}` without `Option` if it is an extractor; if a client may leave out an argument, it is an `Option` inside the struct in `Args`"
 )]
 pub trait OptionalFromCall<S>: Sized + Send + 'static {
     /// Takes the value, if there is one.

@@ -9,6 +9,7 @@ use crate::{
     server::{Description, Server},
 };
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Progress {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.progress())
@@ -16,6 +17,7 @@ impl<S: Sync> FromCall<S> for Progress {
 }
 
 /// A server with a handler that takes this declares the capability `logging`.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Logger {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.logger())
@@ -28,12 +30,14 @@ impl<S: Sync> FromCall<S> for Logger {
 
 /// Cancelled when the call is over, answered or abandoned: for work that was moved to other
 /// tasks. The handler's own future is simply dropped.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for CancellationToken {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.cancellation())
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for TraceContext {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.trace())
@@ -41,6 +45,7 @@ impl<S: Sync> FromCall<S> for TraceContext {
 }
 
 /// The server that is running, to add and remove things or to announce changes.
+#[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Server {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         Ok(call.server().clone())

@@ -48,7 +48,7 @@ impl<S: Sync, T: FromRef<S> + Send + 'static> FromCall<S> for State<T> {
 #[diagnostic::on_unimplemented(
     message = "the server's state is `{S}`, which has no part `{Self}`",
     label = "`State<{Self}>` needs `{Self}: FromRef<{S}>`",
-    note = "end the builder with `.with_state(..)` of that type, or implement `FromRef`"
+    note = "`.with_state(..)` takes one value for all handlers; `impl FromRef<{S}> for {Self}` makes `{Self}` a part of it"
 )]
 pub trait FromRef<S> {
     /// Takes the part out of the whole, usually by cloning it.

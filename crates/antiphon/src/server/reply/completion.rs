@@ -4,6 +4,7 @@ use antiphon_types::CompleteResult;
 
 use super::{Context, IntoReply, Reply, Stop};
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<Self> for CompleteResult {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<Self>, Stop> {
         Ok(Reply::Complete(self))
@@ -11,6 +12,7 @@ impl IntoReply<Self> for CompleteResult {
 }
 
 /// The values that fit, best first. At most 100 are sent (COMP-S-02).
+#[diagnostic::do_not_recommend]
 impl<T: Into<String>> IntoReply<CompleteResult> for Vec<T> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<CompleteResult>, Stop> {
         let values = self.into_iter().map(Into::into).collect();

@@ -60,6 +60,7 @@ pub use self::{
     label = "the handler returns `{Self}`",
     note = "return a `String`, `Json<T>` (where `T: Serialize + JsonSchema`), `{R}`, or a `Result` of one of them with an error that converts into `Stop`"
 )]
+// The compiler would list every `impl`, for whatever `R`; hence `do_not_recommend` on most.
 pub trait IntoReply<R>: Sized {
     /// Makes the reply.
     ///
@@ -83,18 +84,21 @@ impl<R, T: IntoReply<R>, E: Into<Stop>> IntoReply<R> for Result<T, E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<R> IntoReply<R> for Reply<R> {
     fn into_reply(self, _: &Context<'_>) -> Result<Self, Stop> {
         Ok(self)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<R> IntoReply<R> for Rendered<R> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<R>, Stop> {
         Ok(Reply::Rendered(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<R> IntoReply<R> for InputRequired {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<R>, Stop> {
         Ok(Reply::InputRequired(self))

@@ -88,12 +88,14 @@ impl IntoContent for Audio {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<Self> for GetPromptResult {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<Self>, Stop> {
         Ok(Reply::Complete(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<GetPromptResult> for Messages {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<GetPromptResult>, Stop> {
         let mut result = GetPromptResult::new(self.messages);
@@ -102,12 +104,14 @@ impl IntoReply<GetPromptResult> for Messages {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<GetPromptResult> for Vec<PromptMessage> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<GetPromptResult>, Stop> {
         Ok(Reply::Complete(GetPromptResult::new(self)))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<GetPromptResult> for PromptMessage {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<GetPromptResult>, Stop> {
         vec![self].into_reply(call)
@@ -116,6 +120,7 @@ impl IntoReply<GetPromptResult> for PromptMessage {
 
 macro_rules! messages {
     ($($content:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl IntoReply<GetPromptResult> for $content {
             fn into_reply(self, call: &Context<'_>) -> Result<Reply<GetPromptResult>, Stop> {
                 Messages::new().user(self).into_reply(call)

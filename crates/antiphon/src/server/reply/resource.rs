@@ -96,12 +96,14 @@ impl Contents {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<Self> for ReadResourceResult {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<Self>, Stop> {
         Ok(Reply::Complete(self))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<ReadResourceResult> for Contents {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
         let contents = self.parts.into_iter().map(|part| {
@@ -123,6 +125,7 @@ impl IntoReply<ReadResourceResult> for Contents {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<ReadResourceResult> for Vec<ResourceContents> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
         Ok(Reply::Complete(unhinted(self)))
@@ -137,6 +140,7 @@ fn unhinted(contents: Vec<ResourceContents>) -> ReadResourceResult {
     result
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoReply<ReadResourceResult> for ResourceContents {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
         vec![self].into_reply(call)
@@ -145,6 +149,7 @@ impl IntoReply<ReadResourceResult> for ResourceContents {
 
 macro_rules! contents {
     ($($content:ty: $make:ident),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl IntoReply<ReadResourceResult> for $content {
             fn into_reply(self, call: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
                 Contents::$make(self).into_reply(call)
@@ -156,6 +161,7 @@ macro_rules! contents {
 contents!(String: text, &'static str: text, Cow<'static, str>: text, Vec<u8>: blob, Bytes: blob);
 
 /// What a template stands for, for [`Resource::list`](crate::Resource::list).
+#[diagnostic::do_not_recommend]
 impl IntoReply<ListResourcesResult> for Vec<Resource> {
     fn into_reply(self, _: &Context<'_>) -> Result<Reply<ListResourcesResult>, Stop> {
         Ok(Reply::Complete(ListResourcesResult::new(self)))

@@ -1,0 +1,5 @@
+use antiphon::Server;
+
+fn main() {
+    let _: Server = Server::new();
+}
