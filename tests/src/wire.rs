@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use antiphon::memory;
+use antiphon::{memory, raw::Endpoint};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -140,6 +140,26 @@ impl Wire {
 }
 
 impl Connection {
+    /// A connection to this server, in process.
+    pub fn memory(server: impl Into<Endpoint>) -> Self {
+        Self::Memory(memory::connect(server))
+    }
+
+    /// A connection to this server, over a socket.
+    pub async fn http(server: impl Into<Endpoint>) -> Self {
+        Self::Http(Server::start(antiphon::http::service(server)).await)
+    }
+
+    /// Calls a tool.
+    pub async fn call(&mut self, tool: &str, arguments: Value) -> Exchange {
+        self.ask(&crate::call(1, tool, arguments)).await
+    }
+
+    /// Sends any request.
+    pub async fn request(&mut self, method: &str, params: Value) -> Exchange {
+        self.ask(&crate::request(1, method, params)).await
+    }
+
     /// Sends a request and waits for its response.
     pub async fn ask(&mut self, request: &Value) -> Exchange {
         if let Self::Http(server) = self {
