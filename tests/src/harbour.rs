@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use antiphon::Limits;
 use antiphon::raw::{
     About, Answering, Call, CallTool, Changes, Complete, Endpoint, Error, GetPrompt, HeaderParams,
-    Limits, List, Pages, ReadResource, Rendered, Reply, Service,
+    List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
     BooleanSchema, CallToolResult, CompleteResult, ContentBlock, CreateMessageRequestParams,
