@@ -52,7 +52,12 @@ pub struct Process {
 impl Process {
     /// Starts one.
     pub fn start(binary: &str) -> Self {
-        let mut child = Command::new(binary)
+        Self::run(&mut Command::new(binary))
+    }
+
+    /// Runs any server that speaks on stdio.
+    pub fn run(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -140,6 +145,11 @@ impl Wire {
 }
 
 impl Connection {
+    /// A server in a child process: a program and its arguments.
+    pub fn stdio(binary: &str, arguments: &[&str]) -> Self {
+        Self::Stdio(Box::new(Process::run(Command::new(binary).args(arguments))))
+    }
+
     /// Sends a request and waits for its response.
     pub async fn ask(&mut self, request: &Value) -> Exchange {
         if let Self::Http(server) = self {
