@@ -19,11 +19,9 @@ pub(crate) fn write(place: &Place<'_>, text: &str, overwrite: bool) -> Result<bo
     let (Some(name), Some(parent)) = (place.name(), place.parent()) else {
         return Err(Stop::fail(format!("`{place}` is a served directory.")));
     };
-    let (root, directories) = parent.within();
     let wrong = |error| place.wrong(&error);
-    root.create_dir_all(directories).map_err(wrong)?;
     // A handle from here on: whatever happens to the path, this stays the directory.
-    let dir = parent.dir()?;
+    let dir = open_or_create(&parent).map_err(wrong)?;
     let old = match dir.symlink_metadata(name) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -48,6 +46,17 @@ pub(crate) fn write(place: &Place<'_>, text: &str, overwrite: bool) -> Result<bo
         Ok(()) => Ok(old.is_some()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(is_there(place)),
         Err(error) => Err(wrong(error)),
+    }
+}
+
+fn open_or_create(directory: &Place<'_>) -> io::Result<Dir> {
+    let (root, path) = directory.within();
+    match root.open_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            root.create_dir_all(path)?;
+            root.open_dir(path)
+        }
+        opened => opened,
     }
 }
 
