@@ -367,14 +367,25 @@ async fn a_panic_at_the_end_is_contained() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_does_not_start_again() {
+async fn one_connection_after_the_other_starts_and_stops_each_time() {
     let (endpoint, diary) = sluice();
     let mut output = Vec::new();
-    stdio::serve_on(endpoint.clone(), &b""[..], &mut output)
-        .await
-        .expect("served");
-    assert_eq!(diary.pages(), ["start", "started", "stop"]);
+    for _ in 0..2 {
+        stdio::serve_on(endpoint.clone(), &b""[..], &mut output)
+            .await
+            .expect("served");
+    }
+    let once = ["start", "started", "stop"];
+    assert_eq!(diary.pages(), [once, once].concat());
+}
+
+#[tokio::test]
+async fn what_was_stopped_by_hand_does_not_start_again() {
+    let (endpoint, diary) = sluice();
+    endpoint.start().await.expect("started");
+    endpoint.stop().await;
     endpoint.start().await.expect_err("stopped");
+    let mut output = Vec::new();
     let served = stdio::serve_on(endpoint, &b""[..], &mut output).await;
     assert!(served.is_err());
     assert_eq!(diary.pages(), ["start", "started", "stop"]);

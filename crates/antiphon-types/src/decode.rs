@@ -1,16 +1,23 @@
-//! Decoding in which an object is never written as a list.
+//! Decoding in which an object is never written as a list, nor a name as an object.
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeSeed, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
 use serde::{Deserialize, Deserializer};
 
-/// Decodes JSON text, taking structs from objects only.
+/// Decodes JSON text, taking structs from objects only and bare enum variants
+/// from their names only.
 ///
-/// Serde's derived structs also accept a list of their fields, which the
-/// protocol does not: use this rather than [`serde_json::from_str`] for
-/// whatever a peer sent. Borrows from `text` where the type does, and refuses
-/// trailing characters.
+/// Serde's derived structs also accept a list of their fields, and `"Red"` may
+/// be written `{"Red":null}`, which no schema says and the protocol does not
+/// know: use this rather than [`serde_json::from_str`] for whatever a peer
+/// sent. Borrows from `text` where the type does, and refuses trailing
+/// characters. What serde buffers first (below `flatten`, and in untagged and
+/// internally tagged enums) is decoded as loosely as serde does it.
 ///
 /// ```
 /// use antiphon_types::{ElicitResult, decode};
@@ -95,11 +102,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: &'static [&'static str],
+        _name: &'static str,
+        _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Strict(visitor))
+        self.0.deserialize_any(Choice(visitor))
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
@@ -187,10 +194,6 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
         self.0.visit_map(Strict(map))
     }
-
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(Strict(data))
-    }
 }
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
@@ -236,32 +239,70 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Strict<A> {
-    type Error = A::Error;
-    type Variant = Strict<A::Variant>;
+/// Reads a variant from its name alone, or from an object with its name as the
+/// only member.
+struct Choice<V>(V);
 
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Strict<A::Variant>), A::Error> {
-        let (name, variant) = self.0.variant_seed(seed)?;
-        Ok((name, Strict(variant)))
+impl<'de, V: Visitor<'de>> Visitor<'de> for Choice<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
+        self.0.visit_enum(StrDeserializer::new(name))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.0.visit_enum(Tagged(map))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
+/// A variant that holds something, written as an object of one member.
+struct Tagged<A>(A);
+
+impl<'de, A: MapAccess<'de>> EnumAccess<'de> for Tagged<A> {
+    type Error = A::Error;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        mut self,
+        seed: S,
+    ) -> Result<(S::Value, Self), A::Error> {
+        match self.0.next_key_seed(seed)? {
+            Some(name) => Ok((name, self)),
+            None => Err(A::Error::invalid_type(
+                Unexpected::Map,
+                &"a member named after a variant",
+            )),
+        }
+    }
+}
+
+impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Tagged<A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.0.unit_variant()
+        Err(A::Error::invalid_type(
+            Unexpected::Map,
+            &"the variant's name alone",
+        ))
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.newtype_variant_seed(Strict(seed))
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(
+        mut self,
+        seed: S,
+    ) -> Result<S::Value, A::Error> {
+        let value = self.0.next_value_seed(Strict(seed))?;
+        match self.0.next_key::<IgnoredAny>()? {
+            None => Ok(value),
+            Some(_) => Err(A::Error::custom("a variant is the only member")),
+        }
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, Strict(visitor))
+        self.newtype_variant_seed(Listed(len, visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -269,8 +310,18 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        // In JSON the members lie where the one value of a newtype would.
-        self.0.newtype_variant_seed(Members(visitor))
+        self.newtype_variant_seed(Members(visitor))
+    }
+}
+
+/// Reads the items of a variant from a list.
+struct Listed<V>(usize, V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Listed<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
+        from.deserialize_tuple(self.0, self.1)
     }
 }
 
@@ -281,7 +332,7 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Members<V> {
     type Value = V::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
-        from.deserialize_map(Strict(self.0))
+        from.deserialize_map(self.0)
     }
 }
 
@@ -446,6 +497,37 @@ mod tests {
             assert!(from_str::<Kind>(list).is_ok(), "{list}");
             assert!(decode::<Kind>(list).is_err(), "{list}");
         }
+    }
+
+    #[test]
+    fn a_bare_variant_is_its_name() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        enum Kind {
+            Bare,
+            Maybe(Option<u8>),
+        }
+        let only_bare = r#"{"Bare":null}"#;
+        assert_eq!(from_str::<Kind>(only_bare).unwrap(), Kind::Bare);
+        for text in [
+            only_bare,
+            r#"[{"Bare":null}]"#,
+            r#"{"Bare":{}}"#,
+            r#""Maybe""#,
+            r#"{"Maybe":1,"Bare":null}"#,
+            r#"{"Maybe":1,"Maybe":1}"#,
+            r#""Nope""#,
+            r#"{"Nope":1}"#,
+            "{}",
+            "0",
+            "null",
+        ] {
+            assert!(decode::<Kind>(text).is_err(), "{text}");
+        }
+        let escaped = r#"["\u0042are",{"M\u0061ybe":null},{"Maybe":1}]"#;
+        assert_eq!(
+            decode::<Vec<Kind>>(escaped).unwrap(),
+            [Kind::Bare, Kind::Maybe(None), Kind::Maybe(Some(1))]
+        );
     }
 
     #[test]

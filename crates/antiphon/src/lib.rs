@@ -32,13 +32,12 @@
 //! wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a method
 //! per MCP method, for gateways and for protocol work.
 //!
-//! The [`guide`] begins with the first server.
-//!
 //! | feature | default | what |
 //! |---|---|---|
 //! | `server` | yes | servers, and the in-memory transport |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
+//! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]

@@ -7,7 +7,7 @@ use antiphon_core::{
     mirror::{self, Header},
     negotiate::{self, Fault, shown},
 };
-use antiphon_types::{ErrorObject, Version};
+use antiphon_types::{ErrorObject, ServerCapabilities, Version};
 use http::{HeaderMap, HeaderName};
 
 use super::{
@@ -34,30 +34,42 @@ pub(super) enum Method {
 }
 
 impl Method {
-    /// The method, and whether its feature is on offer (DISC-S-05).
-    fn of(name: &str, endpoint: &Inner) -> (Self, bool) {
-        let offered = &endpoint.capabilities;
+    pub(super) fn of(name: &str) -> Self {
         match name {
-            "tools/call" => (Self::CallTool, offered.tools.is_some()),
-            "tools/list" => (Self::ListTools, offered.tools.is_some()),
-            "server/discover" => (Self::Discover, true),
-            "prompts/list" => (Self::ListPrompts, offered.prompts.is_some()),
-            "prompts/get" => (Self::GetPrompt, offered.prompts.is_some()),
-            "resources/list" => (Self::ListResources, offered.resources.is_some()),
-            "resources/templates/list" => {
-                (Self::ListResourceTemplates, offered.resources.is_some())
+            "tools/call" => Self::CallTool,
+            "tools/list" => Self::ListTools,
+            "server/discover" => Self::Discover,
+            "prompts/list" => Self::ListPrompts,
+            "prompts/get" => Self::GetPrompt,
+            "resources/list" => Self::ListResources,
+            "resources/templates/list" => Self::ListResourceTemplates,
+            "resources/read" => Self::ReadResource,
+            "completion/complete" => Self::Complete,
+            "subscriptions/listen" => Self::Listen,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether its feature is on offer (DISC-S-05).
+    fn is_offered(self, name: &str, offered: &ServerCapabilities) -> bool {
+        match self {
+            Self::CallTool | Self::ListTools => offered.tools.is_some(),
+            Self::ListPrompts | Self::GetPrompt => offered.prompts.is_some(),
+            Self::ListResources | Self::ListResourceTemplates | Self::ReadResource => {
+                offered.resources.is_some()
             }
-            "resources/read" => (Self::ReadResource, offered.resources.is_some()),
-            "completion/complete" => (Self::Complete, offered.completions.is_some()),
+            Self::Complete => offered.completions.is_some(),
             // AMB-14: always there, if only to acknowledge nothing.
-            "subscriptions/listen" => (Self::Listen, true),
-            // Gone with the older revisions; no extension may bring them back.
-            "initialize"
-            | "ping"
-            | "logging/setLevel"
-            | "resources/subscribe"
-            | "resources/unsubscribe" => (Self::Other, false),
-            _ => (Self::Other, offered.extensions.is_some()),
+            Self::Discover | Self::Listen => true,
+            Self::Other => match name {
+                // Gone with the older revisions; no extension may bring them back.
+                "initialize"
+                | "ping"
+                | "logging/setLevel"
+                | "resources/subscribe"
+                | "resources/unsubscribe" => false,
+                _ => offered.extensions.is_some(),
+            },
         }
     }
 
@@ -97,11 +109,11 @@ pub(super) fn request(
     let version = negotiate::admit(message, header(headers, &PROTOCOL_VERSION), SERVED)?;
     let name = message.method();
     check_method(header(headers, &MCP_METHOD), name)?;
-    let (method, offered) = Method::of(name, endpoint);
+    let method = Method::of(name);
     if let Some(Slot::Text(named)) = method.named(&message.params) {
         check_name(header(headers, &MCP_NAME), named)?;
     }
-    match offered {
+    match method.is_offered(name, &endpoint.capabilities) {
         true => Ok((version, method)),
         false => Err(Fault::not_found(name)),
     }

@@ -80,6 +80,7 @@ impl Connection {
     }
 
     /// The requests that had to wait.
+    #[cfg(feature = "stdio")]
     pub(crate) fn tasks(&self) -> TaskTracker {
         self.tasks.clone()
     }

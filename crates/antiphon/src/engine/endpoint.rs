@@ -11,7 +11,7 @@ use std::{
 use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::lifecycle::Lifecycle;
+use super::{lifecycle::Lifecycle, otel::Instruments};
 use crate::raw::{Changes, Rendered, Service, Watcher};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
@@ -27,6 +27,7 @@ pub(crate) struct Inner {
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
     pub(crate) observer: Option<Watcher>,
+    pub(super) instruments: Instruments,
     pub(crate) limits: Limits,
     pub(crate) lifecycle: Lifecycle,
     calls: AtomicUsize,
@@ -155,6 +156,7 @@ impl Endpoint {
             identity,
             changes: about.changes.unwrap_or_default(),
             observer: about.observer,
+            instruments: Instruments::default(),
             limits,
             lifecycle: Lifecycle::default(),
             calls: AtomicUsize::new(0),

@@ -1,4 +1,5 @@
-//! A service's beginning and end: once each, however many transports serve it.
+//! A service's beginning and end: before the first transport and after the last, however many
+//! serve it in between.
 
 use std::{
     io,
@@ -57,21 +58,21 @@ impl Lifecycle {
     /// Stops the service if it was started; nothing starts it again.
     pub(super) async fn stop(&self, service: &dyn Service) {
         let mut phase = self.phase.lock().await;
-        self.end(&mut phase, service).await;
+        self.end(&mut phase, Phase::Stopped, service).await;
     }
 
-    /// The same, unless somebody still needs the service.
+    /// Stops the service unless somebody still needs it; the next transport starts it again.
     async fn stop_unneeded(&self, service: &dyn Service) {
         let mut phase = self.phase.lock().await;
         if self.transports.load(Ordering::Acquire) == 0 && !self.is_held() {
-            self.end(&mut phase, service).await;
+            self.end(&mut phase, Phase::New, service).await;
         }
     }
 
-    async fn end(&self, phase: &mut Phase, service: &dyn Service) {
+    async fn end(&self, phase: &mut Phase, after: Phase, service: &dyn Service) {
         self.held.store(false, Ordering::Release);
         // Before it runs: dropped half-way, it is not run a second time.
-        let before = std::mem::replace(phase, Phase::Stopped);
+        let before = std::mem::replace(phase, after);
         if matches!(before, Phase::Started)
             && let Err(panic) = unwind::run(|| service.stop()).await
         {

@@ -11,6 +11,7 @@ pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod log;
 mod observe;
+mod otel;
 pub(crate) mod outbox;
 mod params;
 pub(crate) mod progress;

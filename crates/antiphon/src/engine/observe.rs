@@ -16,7 +16,11 @@ use antiphon_core::{
 use antiphon_types::Version;
 use tracing::{Instrument, Span, field::Empty};
 
-use super::{endpoint::Inner, unwind};
+use super::{
+    endpoint::Inner,
+    otel::{self, Trace},
+    unwind,
+};
 use crate::raw::{Answered, Observed, Observer, Transport};
 
 /// One request under observation. Dropped before its end, it was abandoned.
@@ -26,12 +30,13 @@ pub(super) struct Observation<'a> {
     /// Nobody looks at a clock that nobody reads.
     began: Option<Instant>,
     span: Span,
+    trace: Trace<'a>,
     over: bool,
 }
 
 /// What a request says of itself before it runs.
 pub(super) struct Asked<'a> {
-    message: &'a Message<'a>,
+    pub(super) message: &'a Message<'a>,
     pub(super) version: Option<Version>,
     pub(super) transport: Transport,
 }
@@ -88,7 +93,8 @@ impl<'a> Observation<'a> {
         let observer = endpoint.observer.as_ref().map(|watcher| &*watcher.0);
         Self {
             span: span(&asked),
-            began: observer.map(|_| Instant::now()),
+            trace: Trace::begin(&endpoint.instruments, &asked),
+            began: (observer.is_some() || otel::TIMED).then(Instant::now),
             observer,
             asked,
             over: false,
@@ -99,11 +105,12 @@ impl<'a> Observation<'a> {
     pub(super) fn speaks(&mut self, version: Version) {
         self.asked.version = Some(version);
         self.span.record("mcp.protocol.version", version.as_str());
+        self.trace.speaks(version);
     }
 
     /// Runs the request in its span.
     pub(super) fn run<F: Future>(&self, request: F) -> impl Future<Output = F::Output> + use<F> {
-        request.instrument(self.span.clone())
+        self.trace.run(request).instrument(self.span.clone())
     }
 
     pub(super) fn end(mut self, outcome: Observed) {
@@ -118,7 +125,11 @@ impl<'a> Observation<'a> {
         if let Observed::Error(code) = outcome {
             self.span.record("error.code", code);
         }
-        let (Some(observer), Some(began)) = (self.observer, self.began) else {
+        let Some(duration) = self.began.map(|began| began.elapsed()) else {
+            return;
+        };
+        self.trace.end(&self.asked, outcome, duration);
+        let Some(observer) = self.observer else {
             return;
         };
         let target = self.asked.target();
@@ -127,7 +138,7 @@ impl<'a> Observation<'a> {
             target: target.as_ref().map(Target::text),
             version: self.asked.version,
             outcome,
-            duration: began.elapsed(),
+            duration,
             transport: self.asked.transport,
         };
         let told = AssertUnwindSafe(|| observer.answered(&answered));

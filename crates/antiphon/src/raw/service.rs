@@ -27,8 +27,7 @@ pub trait Service: Send + Sync + 'static {
     /// made.
     fn about(&self) -> About;
 
-    /// Runs once, before the first transport takes its first message. If it fails, nothing is
-    /// served.
+    /// Runs before the first transport takes its first message. If it fails, nothing is served.
     ///
     /// Mounted in another server, it runs at the first request, unless
     /// [`Endpoint::start`](super::Endpoint::start) was awaited before.
@@ -36,7 +35,8 @@ pub trait Service: Send + Sync + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// Runs once, after the last transport has drained, if [`start`](Self::start) succeeded.
+    /// Runs after the last transport has drained, if [`start`](Self::start) succeeded. Should there
+    /// be another transport later, it starts again.
     ///
     /// Mounted in another server, or after a transport that was dropped before its end, it runs
     /// when [`Endpoint::stop`](super::Endpoint::stop) is awaited.

@@ -6,9 +6,10 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::InvalidSchema;
+use super::enforced::enforced;
 use super::keywords::{followed, only, says_nothing, types};
 use super::plain::plain;
-use super::{InvalidSchema, enforced};
 
 /// A schema as it is announced, and what else is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +26,10 @@ pub(crate) struct Described {
 /// Whether it is enforced presumes that arguments are an object, and decoded with
 /// [`decode`](antiphon_types::decode).
 pub(crate) fn input<T: JsonSchema + DeserializeOwned>() -> Result<Described, InvalidSchema> {
-    let (schema, description) = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
-    let mut schema = match schema {
-        Value::Object(schema) => schema,
-        Value::Bool(true) => Map::new(),
-        _ => return Err(InvalidSchema::new("this type has no values")),
-    };
+    let (mut schema, description) = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    if schema.get("not").is_some_and(says_nothing) {
+        return Err(InvalidSchema::new("this type has no values"));
+    }
     // Before the ranges of integers lose their reason.
     let enforced = enforced::<T>(&schema);
     be_object(&mut schema)?;
@@ -44,13 +43,7 @@ pub(crate) fn input<T: JsonSchema + DeserializeOwned>() -> Result<Described, Inv
 /// What a handler returns, if the type says anything about it: what `T` is encoded as.
 pub(crate) fn output<T: JsonSchema>() -> Option<Described> {
     let (schema, description) = of::<T>(SchemaSettings::draft2020_12().for_serialize());
-    if says_nothing(&schema) {
-        return None;
-    }
-    let Value::Object(schema) = schema else {
-        return None;
-    };
-    Some(Described {
+    (!only(&schema, &[])).then(|| Described {
         enforced: plain(&schema),
         schema: without_rust_formats(schema),
         description,
@@ -70,16 +63,26 @@ pub(crate) fn raw_input(schema: Value) -> Result<Described, InvalidSchema> {
     })
 }
 
+/// What a handler takes that takes no arguments: whatever there is, it is not looked at.
+pub(crate) fn no_input() -> Described {
+    Described {
+        schema: Map::from_iter([("type".to_owned(), "object".into())]),
+        description: None,
+        enforced: true,
+    }
+}
+
 /// The schema of a type, and its description apart.
-fn of<T: JsonSchema>(settings: SchemaSettings) -> (Value, Option<String>) {
+fn of<T: JsonSchema>(settings: SchemaSettings) -> (Map<String, Value>, Option<String>) {
     let settings = settings.with(|it| it.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.remove("title");
-    let description = match schema.remove("description") {
+    let mut schema = std::mem::take(schema.ensure_object());
+    schema.shift_remove("title");
+    let description = match schema.shift_remove("description") {
         Some(Value::String(text)) => Some(text),
         _ => None,
     };
-    (schema.to_value(), description)
+    (schema, description)
 }
 
 /// Sees to it that a schema is one of objects: the protocol has no other arguments.
@@ -121,7 +124,7 @@ fn without_rust_formats(schema: Map<String, Value>) -> Map<String, Value> {
     RecursiveTransform(|schema: &mut Schema| {
         let format = schema.get("format").and_then(Value::as_str);
         if format.is_some_and(is_rust_format) {
-            schema.remove("format");
+            schema.ensure_object().shift_remove("format");
         }
     })
     .transform(&mut schema);
@@ -216,7 +219,7 @@ mod tests {
         }
         let host = Value::Object(input::<Host>().unwrap().schema);
         assert_eq!(host["properties"]["address"]["format"], "ipv4");
-        assert!(!host.to_string().contains("int"), "{host}");
+        assert!(!host.to_string().contains("uint"), "{host}");
     }
 
     #[test]
@@ -333,13 +336,5 @@ mod tests {
         ] {
             assert!(raw_input(bad).is_err());
         }
-    }
-}
-
-pub(crate) fn no_input() -> Described {
-    Described {
-        schema: Map::from_iter([("type".to_owned(), "object".into())]),
-        description: None,
-        enforced: true,
     }
 }

@@ -1,16 +1,20 @@
 //! Schemas made from types, checks against them, and typed values from strings.
 
+mod arguments;
 mod check;
 mod enforced;
+mod excerpt;
 mod generate;
 mod invalid;
 mod keywords;
 mod plain;
 mod probe;
 mod strings;
+mod violations;
 
-pub(crate) use check::{Checker, Violation, Violations};
-pub(crate) use enforced::enforced;
+pub(crate) use arguments::string_arguments;
+pub(crate) use check::Checker;
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
-pub(crate) use strings::{BadString, StringArgument, Strings, from_strings, string_arguments};
+pub(crate) use strings::{Strings, from_strings};
+pub(crate) use violations::Violations;

@@ -92,3 +92,126 @@ fn tag(branch: &Value) -> Option<(&str, &str)> {
     let tag = members(branch, "properties")?.get(first)?;
     Some((first, tag.get("const")?.as_str()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use schemars::JsonSchema;
+    use serde::Serialize;
+
+    use crate::schema::{Checker, output};
+
+    /// Whether the type needs no validator; says what is wrong with the samples, too.
+    fn judge<T: JsonSchema + Serialize>(samples: &[T]) -> (bool, Vec<String>) {
+        let described = output::<T>().expect("a schema");
+        let checker = Checker::lazy(&described.schema);
+        let wrong = samples
+            .iter()
+            .map(|it| checker.violations(&serde_json::to_value(it).expect("JSON")))
+            .filter(|it| !it.is_empty());
+        (described.enforced, wrong.map(|it| it.to_string()).collect())
+    }
+
+    fn is_plain<T: JsonSchema + Serialize>(samples: &[T]) {
+        let (plain, wrong) = judge(samples);
+        let name = std::any::type_name::<T>();
+        assert_eq!(wrong, [""; 0], "{name}");
+        assert!(plain, "{name}: {:?}", output::<T>());
+    }
+
+    fn needs_validator<T: JsonSchema + Serialize>(sample: T) {
+        let (plain, wrong) = judge(&[sample]);
+        let name = std::any::type_name::<T>();
+        assert!(!wrong.is_empty(), "{name}: nothing proves it");
+        assert!(!plain, "{name}: {wrong:?}");
+    }
+
+    #[derive(Clone, Copy, Serialize, JsonSchema)]
+    enum Color {
+        Red,
+        /// With a doc comment.
+        Green,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Leaf {
+        color: Color,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        count: Option<u8>,
+        next: Option<Box<Self>>,
+    }
+
+    fn leaf(next: Option<Leaf>) -> Leaf {
+        Leaf {
+            color: Color::Green,
+            count: next.as_ref().map(|_| 255),
+            next: next.map(Box::new),
+        }
+    }
+
+    #[test]
+    fn plain_types_are_always_encoded_right() {
+        #[derive(Serialize, JsonSchema)]
+        enum External {
+            Bare,
+            One(u8),
+            Named { leaf: Leaf },
+        }
+        #[derive(Serialize, JsonSchema)]
+        #[serde(tag = "t")]
+        enum Internal {
+            Bare,
+            Named { leaf: Leaf },
+        }
+        #[derive(Serialize, JsonSchema)]
+        #[serde(tag = "t", content = "c")]
+        enum Adjacent {
+            Bare,
+            One(i16),
+        }
+        #[derive(Serialize, JsonSchema)]
+        #[serde(untagged)]
+        enum Untagged {
+            Leaf(Leaf),
+            Text(String),
+        }
+        is_plain(&[u64::MAX]);
+        is_plain(&[i64::MIN]);
+        is_plain(&[Color::Red, Color::Green]);
+        is_plain(&[leaf(None), leaf(Some(leaf(None)))]);
+        is_plain(&[vec![leaf(None)]]);
+        is_plain(&[BTreeMap::from([("k".to_owned(), leaf(None))])]);
+        is_plain(&[Some(Color::Red), None]);
+        let named = External::Named { leaf: leaf(None) };
+        is_plain(&[External::Bare, External::One(1), named]);
+        is_plain(&[Internal::Bare, Internal::Named { leaf: leaf(None) }]);
+        is_plain(&[Adjacent::Bare, Adjacent::One(-1)]);
+        is_plain(&[Untagged::Text(String::new()), Untagged::Leaf(leaf(None))]);
+    }
+
+    #[test]
+    fn rules_need_the_validator() {
+        macro_rules! members {
+            ($($name:ident { $($body:tt)* } = $sample:expr;)*) => {$({
+                #[derive(Serialize, JsonSchema)]
+                struct $name { $($body)* }
+                needs_validator($sample);
+            })*};
+        }
+        members! {
+            Ranged { #[schemars(range(min = 1))] a: u8 } = Ranged { a: 0 };
+            Narrow { #[schemars(range(max = 9))] a: u8 } = Narrow { a: 10 };
+            Long { #[schemars(length(min = 1))] a: String } = Long { a: String::new() };
+            Regular { #[schemars(regex(pattern = "a"))] a: String } = Regular { a: "b".into() };
+            Real { a: f64 } = Real { a: f64::NAN };
+            Maybe { a: Option<f32> , #[schemars(extend("const" = 1))] b: u8 } =
+                Maybe { a: None, b: 0 };
+            Extended { #[schemars(extend("minProperties" = 5))] a: Leaf } =
+                Extended { a: leaf(None) };
+            Repeated { a: Color, #[serde(flatten)] rest: BTreeMap<String, u8> } =
+                Repeated { a: Color::Red, rest: BTreeMap::from([("a".to_owned(), 1)]) };
+            Set { #[schemars(with = "BTreeSet<u8>")] a: Vec<u8> } = Set { a: vec![1, 1] };
+        }
+    }
+}

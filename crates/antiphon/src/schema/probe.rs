@@ -100,7 +100,7 @@ impl<'a, 's> Probe<'a, 's> {
             (Goal::Fill(_), _) => visitor.visit_u64(0),
             (Goal::Reach([]), Place::Anything) => self.look(true),
             (Goal::Reach([]), Place::Says { schema, .. }) => {
-                let limit = |keyword| schema.get(keyword).map(|it| whole(it));
+                let limit = |keyword| schema.get(keyword).map(whole);
                 let (minimum, maximum) = (limit("minimum"), limit("maximum"));
                 let strict = only(schema, &["type", "minimum", "maximum"])
                     && types(schema).any(|it| matches!(it, "integer" | "number"))
@@ -461,9 +461,15 @@ impl<'a> Deserializer<'a> for Probe<'a, '_> {
                 visitor.visit_enum(Variant(Self { goal, ..self }, variants[*at]))
             }
             (Goal::Reach([Step::Unknown]), _) => visitor.visit_enum(Stranger(self)),
-            // A variant may hold its own enum: the next level tries the next one.
             (Goal::Fill(depth), _) if depth <= MAX_DEPTH && !variants.is_empty() => {
-                visitor.visit_enum(Variant(self, variants[depth % variants.len()]))
+                // A variant may hold its own enum: rather one that surely does not.
+                let is_leaf = |name: &&&str| match self.variant(name) {
+                    Some(held) => held.is_none_or(|it| !it.to_string().contains("\"$ref\"")),
+                    None => false,
+                };
+                let leaf = variants.iter().find(is_leaf);
+                let name = leaf.unwrap_or(&variants[depth % variants.len()]);
+                visitor.visit_enum(Variant(self, name))
             }
             _ => Err(Halt::Lost),
         }

@@ -242,12 +242,11 @@ fn explain<T: DeserializeOwned>(
     }
     let mut json = serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => Violations::one("", error),
-        Err(error) => Violations::one(&error.path().to_string(), error.inner()),
+        Ok(_) => Violations::one("", error.to_string()),
+        Err(error) => Violations::one(error.path().to_string(), error.inner().to_string()),
     }
 }
 
 fn from_strings<T: DeserializeOwned>(values: &[(&str, Strings<'_>)]) -> Result<T, Stop> {
-    schema::from_strings(values)
-        .map_err(|bad| Stop::arguments(Violations::one(bad.field(), bad.why())))
+    schema::from_strings(values).map_err(|bad| Stop::arguments(bad.into()))
 }

@@ -242,8 +242,8 @@ mod tests {
     #[test]
     fn a_hidden_error_is_an_incident() {
         let error: BoxError = "the password is hunter2".into();
-        let told = |error| super::told(error, true, "tools/call", "order");
-        let (one, two) = (told(&error), told(&error));
+        let hidden = || told(&error, true, "tools/call", "order");
+        let (one, two) = (hidden(), hidden());
         assert!(one.starts_with("Something went wrong (incident "), "{one}");
         assert_ne!(one, two);
     }
