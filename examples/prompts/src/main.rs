@@ -28,7 +28,6 @@ struct Review {
     tone: Tone,
     language: Option<String>,
     /// In how many words at most.
-    #[schemars(range(min = 10, max = 1000))]
     words: Option<u16>,
 }
 

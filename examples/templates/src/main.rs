@@ -18,7 +18,6 @@ type Garden = BTreeMap<(u8, &'static str), u8>;
 /// The variables of the template, by name.
 #[derive(Deserialize, JsonSchema)]
 struct Spot {
-    #[schemars(range(min = 1, max = 99))]
     bed: u8,
     plant: String,
 }
