@@ -3,6 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
 };
 
 use antiphon_tests::{
@@ -66,6 +71,41 @@ impl Ground {
     }
 }
 
+/// Something that is done over and over while a test runs, also by a test that fails.
+pub(crate) struct Meanwhile {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Meanwhile {
+    pub(crate) fn start(mut work: impl FnMut() + Send + 'static) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = over.clone();
+        let thread = thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                work();
+            }
+        });
+        Self {
+            over,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends it; fails the test if it failed.
+    pub(crate) fn end(mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().expect("ended once");
+        thread.join().expect("no panic");
+    }
+}
+
+impl Drop for Meanwhile {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A client of the server.
 pub(crate) struct Client(Connection);
 
@@ -82,6 +122,19 @@ impl Client {
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let exchange = self.0.ask(&call(1, tool, arguments)).await;
         exchange.result().clone()
+    }
+
+    /// Calls a tool with each of these at once; the results come in any order.
+    pub(crate) async fn call_all(&mut self, tool: &str, all: &[Value]) -> Vec<Value> {
+        for (id, arguments) in all.iter().enumerate() {
+            self.0.send(&call(id, tool, arguments.clone())).await;
+        }
+        let mut results = Vec::new();
+        for _ in all {
+            let answer = self.0.receive().await.expect("an answer");
+            results.push(answer["result"].clone());
+        }
+        results
     }
 
     /// What a tool that succeeds says first.

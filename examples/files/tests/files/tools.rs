@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use crate::ground::{Client, Ground};
 use antiphon_tests::http::{post, send};
 use serde_json::{Value, json};
+
+use crate::ground::{Client, Ground, Meanwhile};
 
 fn paths(hits: &Value) -> Vec<&str> {
     let hits = hits.as_array().expect("a list").iter();
@@ -214,8 +215,27 @@ async fn a_file_is_not_overwritten_unless_told() {
     assert_eq!(ground.read("a.txt"), "new");
 }
 
+#[tokio::test]
+async fn of_many_new_files_of_one_name_the_first_stays() {
+    let ground = Ground::new("first");
+    let mut files = ground.serve(&[]);
+    for round in 0..20 {
+        let name = format!("{round}.txt");
+        let write = |text: u32| json!({ "path": name, "text": text.to_string() });
+        let all: Vec<Value> = (0..20).map(write).collect();
+        let results = files.call_all("write", &all).await;
+        let wrote = results.iter().filter(|result| result["isError"] != true);
+        assert_eq!(wrote.count(), 1, "{results:?}");
+        let said = |result: &Value| result["content"][0]["text"].to_string();
+        let refused = results.iter().filter(|one| said(one).contains("overwrite"));
+        assert_eq!(refused.count(), 19, "{results:?}");
+    }
+    let names = fs::read_dir(ground.path("")).expect("readable");
+    assert_eq!(names.count(), 20, "no drafts are left");
+}
+
 /// A reader sees a whole file, old or new; nothing is left lying about; a program stays one.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_file_is_replaced_at_once() {
     use std::os::unix::fs::PermissionsExt;
     let ground = Ground::new("atomic");
@@ -223,17 +243,11 @@ async fn a_file_is_replaced_at_once() {
     let path = ground.file("run.sh", &versions[0]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
     let mut files = ground.serve(&[]);
-    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let reading = tokio::task::spawn_blocking({
-        let (path, versions, done) = (path.clone(), versions.clone(), done.clone());
+    let reading = Meanwhile::start({
+        let (path, versions) = (path.clone(), versions.clone());
         move || {
-            let mut seen = 0;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let text = fs::read_to_string(&path).expect("always there");
-                assert!(versions.contains(&text), "a file of {} bytes", text.len());
-                seen += 1;
-            }
-            seen
+            let text = fs::read_to_string(&path).expect("always there");
+            assert!(versions.contains(&text), "a file of {} bytes", text.len());
         }
     });
     for turn in 0..40 {
@@ -241,8 +255,7 @@ async fn a_file_is_replaced_at_once() {
         let arguments = json!({ "path": "run.sh", "text": text, "overwrite": true });
         files.text("write", arguments).await;
     }
-    done.store(true, std::sync::atomic::Ordering::Relaxed);
-    assert!(reading.await.expect("no panic") > 0);
+    reading.end();
     let names = fs::read_dir(ground.path("")).expect("readable");
     assert_eq!(names.count(), 1, "no drafts are left");
     let mode = fs::metadata(&path).expect("there").permissions().mode();
