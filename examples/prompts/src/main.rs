@@ -89,7 +89,7 @@ async fn main() -> std::io::Result<()> {
         .complete("author", authors)
         .complete("title", titles)
         .choices("language", ["English", "French", "German"]);
-    let server: Server = Server::new("library", "1.0")
+    let server = Server::new("library", "1.0")
         .add(review)
         .with_state(LIBRARY);
     stdio::serve(server).await

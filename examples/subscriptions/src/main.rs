@@ -62,7 +62,7 @@ async fn main() -> std::io::Result<()> {
         now: Arc::new(AtomicI32::new(20)),
         goal: Arc::new(AtomicI32::new(20)),
     };
-    let server: Server = Server::new("room", "1.0")
+    let server = Server::new("room", "1.0")
         .tool("set", set)
         .add(Resource::new(TEMPERATURE, temperature).watched())
         .with_state(room.clone());

@@ -3,7 +3,7 @@
 //! `cargo run -p example-templates`, on stdio. Read `garden://beds/2/plants/basil`; there is no bed 9,
 //! and a bed that is no number is refused.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use antiphon::{
     Args, Json, Resource, Server, State, Stop,
@@ -12,8 +12,8 @@ use antiphon::{
 };
 use serde::{Deserialize, Serialize};
 
-/// By bed and name, the weeks until harvest.
-type Garden = BTreeMap<(u8, &'static str), u8>;
+/// By bed and name, the weeks until harvest. Each call gets a clone, hence the `Arc`.
+type Garden = Arc<BTreeMap<(u8, &'static str), u8>>;
 
 /// The variables of the template, by name.
 #[derive(Deserialize, JsonSchema)]
@@ -67,13 +67,14 @@ async fn calendar(Args(calendar): Args<Calendar>) -> &'static str {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
-    let garden = Garden::from([((1, "bean"), 9), ((2, "basil"), 3), ((2, "chive"), 5)]);
+    let plants_in_beds = [((1, "bean"), 9), ((2, "basil"), 3), ((2, "chive"), 5)];
+    let garden = Garden::new(BTreeMap::from(plants_in_beds));
     let plant = Resource::new("garden://beds/{bed}/plants/{plant}", plant)
         .name("plant")
         .mime_type("application/json")
         .choices("bed", ["1", "2"])
         .list(plants);
-    let server: Server = Server::new("garden", "1.0")
+    let server = Server::new("garden", "1.0")
         .add(plant)
         .resource("garden://calendar/{month}{?brief}", calendar)
         .with_state(garden);
