@@ -1,6 +1,6 @@
 //! A plain HTTP client and a running server, for tests that look at the HTTP side.
 
-use std::{future::Future, net::SocketAddr};
+use std::net::SocketAddr;
 
 use antiphon::http::{HttpService, serve};
 use bytes::Bytes;
@@ -60,30 +60,26 @@ impl Server {
 
     /// Sends a request and returns once the response's head is there.
     pub async fn open(&self, request: Request<Full<Bytes>>) -> Response<Incoming> {
-        let (sender, connection) = self.connect().await;
-        tokio::spawn(connection);
-        let mut sender = sender;
-        let mut request = request;
-        if !request.headers().contains_key("host") {
-            let host = self.address.to_string().parse().expect("a header");
-            request.headers_mut().insert("host", host);
-        }
-        sender.send_request(request).await.expect("a response")
+        open(self.address, request).await
     }
+}
 
-    async fn connect(
-        &self,
-    ) -> (
-        http1::SendRequest<Full<Bytes>>,
-        impl Future<Output = hyper::Result<()>> + Send + use<>,
-    ) {
-        let stream = TcpStream::connect(self.address)
-            .await
-            .expect("a connection");
-        http1::handshake(TokioIo::new(stream))
-            .await
-            .expect("a handshake")
+/// Sends a request to whatever listens at `address`, and reads the response to its end.
+pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+    Answer::of(open(address, request).await).await
+}
+
+async fn open(address: SocketAddr, mut request: Request<Full<Bytes>>) -> Response<Incoming> {
+    let stream = TcpStream::connect(address).await.expect("a connection");
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .expect("a handshake");
+    tokio::spawn(connection);
+    if !request.headers().contains_key("host") {
+        let host = address.to_string().parse().expect("a header");
+        request.headers_mut().insert("host", host);
     }
+    sender.send_request(request).await.expect("a response")
 }
 
 impl Drop for Server {

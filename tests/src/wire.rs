@@ -52,7 +52,12 @@ pub struct Process {
 impl Process {
     /// Starts one.
     pub fn start(binary: &str) -> Self {
-        let mut child = Command::new(binary)
+        Self::run(&mut Command::new(binary))
+    }
+
+    /// Runs any server that speaks on stdio.
+    pub fn run(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -158,6 +163,11 @@ impl Connection {
     /// Sends any request.
     pub async fn request(&mut self, method: &str, params: Value) -> Exchange {
         self.ask(&crate::request(1, method, params)).await
+    }
+
+    /// A server in a child process: a program and its arguments.
+    pub fn stdio(binary: &str, arguments: &[&str]) -> Self {
+        Self::Stdio(Box::new(Process::run(Command::new(binary).args(arguments))))
     }
 
     /// Sends a request and waits for its response.

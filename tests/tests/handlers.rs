@@ -9,6 +9,7 @@ use antiphon::{
     Args, Audio, Call, CancellationToken, ClientInfo, Contents, Context, Extension, FromCall,
     FromRef, Image, IntoReply, Json, Kind, Logger, Messages, Prefix, Progress, Server, State, Stop,
     auth::Principal,
+    http::HeaderMap,
     memory,
     raw::Reply,
     schemars::{self, JsonSchema},
@@ -180,7 +181,7 @@ async fn who_calls() {
 /// On HTTP there are headers, elsewhere none.
 #[tokio::test]
 async fn headers() {
-    async fn agent(headers: http::HeaderMap, maybe: Option<http::HeaderMap>) -> String {
+    async fn agent(headers: HeaderMap, maybe: Option<HeaderMap>) -> String {
         let method = headers
             .get("mcp-method")
             .map(|value| value.to_str().unwrap_or_default());

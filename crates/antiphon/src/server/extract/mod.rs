@@ -30,7 +30,7 @@ pub use self::{
 /// | [`CancellationToken`](crate::CancellationToken) | for work moved to other tasks |
 /// | [`Principal`](crate::auth::Principal) | who calls; `Option<Principal>` if it may be nobody |
 /// | [`ClientInfo`], [`ClientCapabilities`](crate::types::ClientCapabilities) | what the client says of itself |
-/// | `http::HeaderMap`, [`Extension<T>`] | the HTTP request's headers; what layers attached |
+/// | [`HeaderMap`](::http::HeaderMap), [`Extension<T>`] | the HTTP request's headers; what layers attached |
 /// | [`Server`](crate::Server) | the running server, to change or announce things |
 /// | [`Prefix`] | in a completion: what was typed so far |
 /// | `Option<T>`, `Result<T, Stop>` | what may be absent; what may fail |

@@ -13,6 +13,8 @@ mod serve;
 mod service;
 mod watched;
 
+pub use http::HeaderMap;
+
 pub use self::{
     body::Body,
     future::ResponseFuture,

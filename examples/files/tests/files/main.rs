@@ -1,0 +1,6 @@
+//! The file server as a host runs it: a child process, seen from a client.
+
+mod escapes;
+mod ground;
+mod resources;
+mod tools;
