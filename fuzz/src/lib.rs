@@ -8,8 +8,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use antiphon::Limits;
 use antiphon::raw::{
-    About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams, Limits,
+    About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams,
     List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{

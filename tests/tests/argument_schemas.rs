@@ -159,6 +159,93 @@ async fn violating_arguments_never_reach_the_handler() {
     assert_eq!(reached.load(Ordering::SeqCst), 2);
 }
 
+/// To JSON Schema `2.0` is a whole number, so it is one to a handler.
+#[tokio::test]
+async fn what_the_schema_allows_is_read() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Whole {
+        n: u32,
+        more: Vec<i64>,
+    }
+    async fn whole(Args(Whole { n, more }): Args<Whole>) -> String {
+        format!("{n} {more:?}")
+    }
+    let server: Server = Server::new("numbers", "1.0").tool("whole", whole);
+    let mut connection = Connection::memory(server);
+    let answer = connection
+        .call("whole", json!({ "n": 2.0, "more": [-1.0, 3] }))
+        .await;
+    assert_eq!(answer.text(), "2 [-1, 3]");
+    let answer = connection
+        .call("whole", json!({ "n": 2.5, "more": [] }))
+        .await;
+    assert_eq!(
+        answer.text(),
+        "Invalid arguments for `whole`:\n- `n`: must be a whole number"
+    );
+}
+
+/// A model is told which names there are.
+#[tokio::test]
+async fn a_wrong_name_is_told_the_right_ones() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Priority {
+        Low,
+        /// Drop everything else.
+        High,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    #[expect(dead_code, reason = "it only has to be read")]
+    enum Reason {
+        Fixed { commit: String },
+        Duplicate { of: u64 },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it only has to be read")]
+    struct Close {
+        binding: Option<Binding>,
+        priority: Option<Priority>,
+        reason: Option<Reason>,
+    }
+    let server: Server =
+        Server::new("issues", "1.0").tool("close", async |_: Args<Close>| "closed");
+    let mut connection = Connection::memory(server);
+    for (arguments, told) in [
+        (
+            json!({ "binding": "x" }),
+            "- `binding`: must be one of \"Soft\", \"Hard\"",
+        ),
+        (
+            json!({ "priority": "x" }),
+            "- `priority`: must be one of \"low\", \"high\"",
+        ),
+        (
+            json!({ "reason": { "kind": "x" } }),
+            "- `reason.kind`: must be one of \"fixed\", \"duplicate\"",
+        ),
+        (json!({ "reason": {} }), "- `reason.kind`: is missing"),
+        (
+            json!({ "reason": { "kind": "fixed" } }),
+            "- `reason.commit`: is missing",
+        ),
+    ] {
+        let answer = connection.call("close", arguments.clone()).await;
+        assert_eq!(
+            answer.text(),
+            format!("Invalid arguments for `close`:\n{told}"),
+            "{arguments}"
+        );
+    }
+    for arguments in [
+        json!({}),
+        json!({ "binding": null, "priority": "high", "reason": { "kind": "duplicate", "of": 7 } }),
+    ] {
+        assert_eq!(connection.call("close", arguments).await.text(), "closed");
+    }
+}
+
 /// AMB-10 is switchable.
 #[tokio::test]
 async fn violating_arguments_can_be_rejected_instead() {
@@ -301,6 +388,8 @@ async fn structured_results_are_checked() {
     let mut connection = Connection::memory(server);
     let good = connection.call("typed", json!({ "total": 10 })).await;
     assert_eq!(good.result()["structuredContent"], json!({ "total": 10 }));
+    let text = json!([{ "type": "text", "text": "{\"total\":10}" }]);
+    assert_eq!(good.result()["content"], text);
     let good = connection
         .call("by_hand", json!({ "structured": { "total": 3 } }))
         .await;

@@ -46,6 +46,8 @@ async fn work(Args(How { how }): Args<How>) -> Result<String, Stop> {
         ))
         .or_fail()?,
         "string" => Err(String::from("a string")).or_fail()?,
+        "anyhow?" => Err(anyhow::Error::new(outage()))?,
+        "text?" => Err("a text")?,
         "rpc" => Err(Error::invalid_params("bad"))?,
         "reserved" => Err(Stop::reject(-32050, "made up")),
         "panic" => panic!("password=hunter2"),
@@ -65,7 +67,7 @@ const KINDS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 async fn ask(connection: &mut Connection, method: &str, how: &str) -> serde_json::Value {
     let params = match method {
         "resources/read" => json!({ "uri": format!("work://{how}") }),
-        _ => json!({ "name": "work", "arguments": { "how": how } }),
+        _ => json!({ "name": "work", "arguments": { "how": how.replace("%3F", "?") } }),
     };
     connection.ask(&request(1, method, params)).await.response
 }
@@ -85,6 +87,8 @@ async fn each_way_to_fail_says_what_it_should() {
             ("context", "the order failed"),
             ("boxed", "a boxed error"),
             ("string", "a string"),
+            ("anyhow%3F", "the catalogue is out of reach"),
+            ("text%3F", "a text"),
         ] {
             for method in KINDS {
                 let answer = ask(&mut connection, method, how).await;

@@ -8,6 +8,7 @@ use std::sync::{
 use antiphon::{
     Args, Audio, Call, CancellationToken, ClientInfo, Contents, Context, Extension, FromCall,
     FromRef, Image, IntoReply, Json, Kind, Logger, Messages, Prefix, Progress, Server, State, Stop,
+    Tool,
     auth::Principal,
     http::HeaderMap,
     memory,
@@ -324,6 +325,41 @@ async fn own_extractors() {
     assert_eq!(answer.text(), "no: Who are you?");
 }
 
+/// Extractors that do not ask are taken in their order, whatever their schemas say.
+#[tokio::test]
+async fn extractors_fail_in_their_order() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it only has to be read")]
+    struct Ranged {
+        #[schemars(range(max = 3))]
+        a: u8,
+    }
+    async fn first(_: Principal, _: Args<Ranged>) {}
+    async fn last(_: Args<Ranged>, _: Principal) {}
+    async fn caught(args: Result<Args<Ranged>, Stop>) -> String {
+        args.map_or_else(|stop| stop.to_string(), |_| "fine".to_owned())
+    }
+    let server: Server = Server::new("order", "1.0")
+        .tool("first", first)
+        .tool("last", last)
+        .tool("caught", caught);
+    let mut connection = Connection::memory(server);
+    let bad = json!({ "a": 4 });
+    let signed = "This needs a caller who is signed in.";
+    assert_eq!(connection.call("first", bad.clone()).await.text(), signed);
+    let ranged = "- `a`: must be at most 3";
+    let answer = connection.call("last", bad.clone()).await;
+    assert_eq!(
+        answer.text(),
+        format!("Invalid arguments for `last`:\n{ranged}")
+    );
+    assert_eq!(connection.call("caught", bad).await.text(), ranged);
+    assert_eq!(
+        connection.call("caught", json!({ "a": 3 })).await.text(),
+        "fine"
+    );
+}
+
 fn yes_or_no(text: &str) -> InputRequest {
     let form = FormSchema::new().required("ok", BooleanSchema::new());
     ElicitRequestParams::form(text, form).into()
@@ -520,6 +556,8 @@ async fn what_tools_return() {
     let answer = connection.call("json", json!({})).await;
     let expected = json!({ "degrees": 21, "sky": "\"clear\"" });
     assert_eq!(answer.result()["structuredContent"], expected);
+    let content = answer.result()["content"].as_array().expect("content");
+    assert_eq!(content.len(), 1, "the same JSON as a text, once");
     let text: Value = serde_json::from_str(answer.text()).expect("JSON");
     assert_eq!(text, expected);
     let answer = connection.call("null", json!({})).await;
@@ -625,10 +663,9 @@ async fn a_tool_has_no_prefix() {
     async fn fine(prefix: Option<Prefix>) -> String {
         prefix.is_some().to_string()
     }
-    let server: Server = Server::new("odd", "1.0")
-        .tool("odd", odd)
-        .tool("fine", fine);
+    let server: Server = Server::new("odd", "1.0").tool("fine", fine);
+    let error = server.insert(Tool::new("odd", odd)).expect_err("refused");
+    assert!(error.to_string().contains("only a completion"), "{error}");
     let mut connection = Connection::memory(server);
-    connection.call("odd", json!({})).await.refused(-32603, 200);
     assert_eq!(connection.call("fine", json!({})).await.text(), "false");
 }

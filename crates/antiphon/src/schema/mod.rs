@@ -12,6 +12,7 @@ mod probe;
 mod spelt;
 mod strings;
 mod violations;
+mod whole;
 
 pub(crate) use arguments::string_arguments;
 pub(crate) use check::Checker;
@@ -20,3 +21,4 @@ pub(crate) use invalid::InvalidSchema;
 pub(crate) use spelt::SpeltChecker;
 pub(crate) use strings::{Strings, from_strings};
 pub(crate) use violations::Violations;
+pub(crate) use whole::write_whole;

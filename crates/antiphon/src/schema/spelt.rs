@@ -1,40 +1,48 @@
 //! Strings as the JSON values that a schema wants in their place, so that they can be checked.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::keywords::{followed, members, types};
-use super::{Checker, InvalidSchema, Strings, Violations};
+use super::{Checker, Described, InvalidSchema, Strings, Violations};
 
 /// Checks arguments that come as strings against a schema.
 #[derive(Debug)]
 pub(crate) struct SpeltChecker {
     schema: Value,
     checker: Checker,
+    needed: bool,
 }
 
 impl SpeltChecker {
     /// # Errors
     /// Where the schema is wrong.
-    pub(crate) fn compile(schema: &Map<String, Value>) -> Result<Self, InvalidSchema> {
+    pub(crate) fn new(described: &Described) -> Result<Self, InvalidSchema> {
+        let schema = &described.schema;
         Ok(Self {
-            checker: Checker::compile(schema)?,
+            checker: match described.enforced {
+                true => Checker::lazy(schema),
+                false => Checker::compile(schema)?,
+            },
             schema: Value::Object(schema.clone()),
+            needed: !described.enforced,
         })
     }
 
-    pub(crate) fn violations<'s>(
-        &self,
-        values: impl Iterator<Item = (&'s str, Strings<'s>)>,
-    ) -> Violations {
+    /// Whether decoding does not do all that the schema asks for.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.needed
+    }
+
+    pub(crate) fn violations(&self, values: &[(&str, Strings<'_>)]) -> Violations {
         let properties = self
             .schema
             .as_object()
             .and_then(|it| members(it, "properties"));
-        let spelt = values.map(|(name, strings)| {
-            let schema = properties.and_then(|it| it.get(name));
+        let spelt = values.iter().map(|(name, strings)| {
+            let schema = properties.and_then(|it| it.get(*name));
             (
-                name.to_owned(),
-                self.value(schema.unwrap_or(&Value::Null), strings),
+                (*name).to_owned(),
+                self.value(schema.unwrap_or(&Value::Null), *strings),
             )
         });
         self.checker.violations(&Value::Object(spelt.collect()))
@@ -89,10 +97,14 @@ mod tests {
         let Value::Object(schema) = schema else {
             panic!("an object")
         };
-        let checker = SpeltChecker::compile(&schema).expect("a schema");
-        let told = |values: &[(&'static str, Strings<'static>)]| {
-            checker.violations(values.iter().copied()).to_string()
+        let described = Described {
+            schema,
+            description: None,
+            enforced: false,
         };
+        let checker = SpeltChecker::new(&described).expect("a schema");
+        let told =
+            |values: &[(&'static str, Strings<'static>)]| checker.violations(values).to_string();
         let good = [
             ("copies", Strings::One("2")),
             ("share", Strings::One("0.5")),

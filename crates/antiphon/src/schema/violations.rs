@@ -75,7 +75,17 @@ impl Violations {
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => match meant(at, context) {
                 Some(errors) => errors.iter().for_each(|error| self.note(error, value)),
-                None => self.push(path(at), || "has none of the allowed forms".to_owned()),
+                None => match named(at, context) {
+                    Some(Named::Missing(name)) => {
+                        self.push(member(at, name), || "is missing".to_owned());
+                    }
+                    Some(Named::OneOf(at, names)) => {
+                        self.push(path(at), || {
+                            format!("must be one of {}", choices(names.into_iter()))
+                        });
+                    }
+                    None => self.push(path(at), || "has none of the allowed forms".to_owned()),
+                },
             },
             // So an object is refused that should have no members at all.
             Kind::FalseSchema if error.schema_path().as_str().ends_with(CLOSED) => {
@@ -141,6 +151,61 @@ fn meant<'e>(
     }
 }
 
+/// What all forms want in one place, where they differ in nothing but a name.
+enum Named<'e> {
+    /// The member with the name is not there.
+    Missing(&'e str),
+    /// There it is, and none of these.
+    OneOf(&'e Location, Vec<&'e Value>),
+}
+
+/// The name that all forms but null are told apart by: a variant, or the tag of one.
+fn named<'e>(at: &Location, forms: &'e [Vec<ValidationError<'static>>]) -> Option<Named<'e>> {
+    let is_null = |error: &ValidationError<'_>| {
+        let null = matches!(
+            error.kind(),
+            Kind::Type {
+                kind: TypeKind::Single(JsonType::Null)
+            }
+        );
+        null && error.instance_path() == at
+    };
+    let mut place = None;
+    let mut names = Vec::new();
+    let mut missing: Option<&str> = None;
+    for errors in forms.iter().filter(|errors| !errors.iter().any(is_null)) {
+        let mut tags = errors.iter().filter_map(|error| {
+            let names: Vec<&Value> = match error.kind() {
+                Kind::Constant { expected_value } => vec![expected_value],
+                Kind::Enum { options } => options.as_array()?.iter().collect(),
+                _ => return None,
+            };
+            Some((error.instance_path(), names))
+        });
+        if let Some((path, more)) = tags.next() {
+            if tags.next().is_some() || *place.get_or_insert(path) != path {
+                return None;
+            }
+            names.extend(more);
+            continue;
+        }
+        // Every form lacks the same member: the tag.
+        let mut lacking = errors.iter().filter_map(|error| match error.kind() {
+            Kind::Required { property } if error.instance_path() == at => property.as_str(),
+            _ => None,
+        });
+        let first = lacking.next()?;
+        if *missing.get_or_insert(first) != first {
+            return None;
+        }
+    }
+    match (missing, place) {
+        (Some(name), None) => Some(Named::Missing(name)),
+        (None, Some(place)) => Some(Named::OneOf(place, names)),
+        _ => None,
+    }
+}
+
 /// The rule that a value breaks, in words that do not tell the value.
 fn rule(error: &ValidationError<'_>) -> String {
     let count = |bound: &str, limit: u64, what: &str| {
@@ -149,7 +214,10 @@ fn rule(error: &ValidationError<'_>) -> String {
     };
     match error.kind() {
         Kind::Type { kind } => format!("must be {}", kinds(kind)),
-        Kind::Enum { options } => format!("must be one of {}", choices(options)),
+        Kind::Enum { options } => {
+            let options = options.as_array().map_or(&[][..], Vec::as_slice);
+            format!("must be one of {}", choices(options.iter()))
+        }
         Kind::Constant { expected_value } => format!("must be {expected_value}"),
         Kind::Minimum { limit } => format!("must be at least {limit}"),
         Kind::Maximum { limit } => format!("must be at most {limit}"),
@@ -199,18 +267,13 @@ fn kinds(kind: &TypeKind) -> String {
     text
 }
 
-fn choices(options: &Value) -> String {
-    let options = options.as_array().map_or(&[][..], Vec::as_slice);
-    let told: Vec<_> = options
-        .iter()
-        .take(MAX_CHOICES)
-        .map(Value::to_string)
-        .collect();
+fn choices<'v>(options: impl ExactSizeIterator<Item = &'v Value>) -> String {
     let rest = if options.len() > MAX_CHOICES {
         ", .."
     } else {
         ""
     };
+    let told: Vec<_> = options.take(MAX_CHOICES).map(Value::to_string).collect();
     told.join(", ") + rest
 }
 

@@ -3,7 +3,10 @@
 use std::{
     fmt,
     ops::Deref,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use antiphon_core::template::{Binding, Bindings};
@@ -28,6 +31,10 @@ pub struct Context<'a> {
     server: &'a Server,
     /// Whether a structured result has to be compared with its schema.
     checks_output: bool,
+    /// Whether the arguments are known to be right.
+    checked: AtomicBool,
+    /// Whether an extractor was told that they are not.
+    told: AtomicBool,
     attached: OnceLock<Mutex<Extensions>>,
 }
 
@@ -37,11 +44,19 @@ pub(crate) enum Input<'a> {
     Json {
         arguments: Option<&'a RawValue>,
         checker: &'a Checker,
+        /// Whether decoding does not do all that the schema asks for.
+        check: bool,
     },
     /// A prompt's.
-    Strings(Vec<(String, String)>),
+    Strings {
+        values: Vec<(String, String)>,
+        checker: Option<&'a SpeltChecker>,
+    },
     /// A resource template's.
-    Variables(Bindings),
+    Variables {
+        bindings: Bindings,
+        checker: Option<&'a SpeltChecker>,
+    },
     /// A completion's: what is known, and what was typed.
     Typing {
         known: Vec<(String, String)>,
@@ -78,6 +93,8 @@ impl<'a> Context<'a> {
             round,
             server,
             checks_output: false,
+            checked: AtomicBool::new(false),
+            told: AtomicBool::new(false),
             attached: OnceLock::new(),
         }
     }
@@ -92,7 +109,7 @@ impl<'a> Context<'a> {
         match (&self.input, self.call.method()) {
             (Input::Json { .. }, _) => Kind::Tool,
             (Input::Typing { .. }, _) => Kind::Completion,
-            (Input::Strings(_), "prompts/get") => Kind::Prompt,
+            (Input::Strings { .. }, "prompts/get") => Kind::Prompt,
             _ => Kind::Resource,
         }
     }
@@ -108,12 +125,72 @@ impl<'a> Context<'a> {
     /// # Errors
     /// What does not fit, and where.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
-        match &self.input {
-            Input::Json { arguments, checker } => {
+        let read = match &self.input {
+            Input::Json {
+                arguments, checker, ..
+            } => self.check().and_then(|()| {
                 let text = arguments.map_or("{}", RawValue::get);
-                decode(text).map_err(|error| Stop::arguments(explain::<T>(text, checker, &error)))
+                decode(text).or_else(|error| second_look(text, checker, &error))
+            }),
+            _ => self.check().and_then(|()| {
+                let strings = self.strings();
+                schema::from_strings(&strings).map_err(|bad| {
+                    let told = self.spelt().map(|checker| checker.violations(&strings));
+                    told.filter(|told| !told.is_empty())
+                        .unwrap_or_else(|| bad.into())
+                })
+            }),
+        };
+        read.map_err(|violations| {
+            self.told.store(true, Ordering::Relaxed);
+            Stop::arguments(violations)
+        })
+    }
+
+    /// Compares the arguments with what the schema asks for beyond what decoding does, unless that
+    /// was done.
+    fn check(&self) -> Result<(), Violations> {
+        if self.checked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let violations = match &self.input {
+            Input::Json {
+                arguments,
+                checker,
+                check: true,
+            } => {
+                let text = arguments.map_or("{}", RawValue::get);
+                match serde_json::from_str(text) {
+                    Ok(value) => checker.violations(&value),
+                    Err(error) => Violations::one("", without_place(&error)),
+                }
             }
-            _ => schema::from_strings(&self.strings()).map_err(|bad| Stop::arguments(bad.into())),
+            Input::Json { .. } | Input::Typing { .. } => Violations::default(),
+            Input::Strings { .. } | Input::Variables { .. } => match self.spelt() {
+                Some(checker) if checker.is_needed() => checker.violations(&self.strings()),
+                _ => Violations::default(),
+            },
+        };
+        if !violations.is_empty() {
+            return Err(violations);
+        }
+        self.checked.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sees to it that arguments which no extractor looked at are checked before the handler runs.
+    pub(crate) fn finish_checks(&self) -> Result<(), Stop> {
+        match self.told.load(Ordering::Relaxed) {
+            // The handler took the failure as a value.
+            true => Ok(()),
+            false => self.check().map_err(Stop::arguments),
+        }
+    }
+
+    fn spelt(&self) -> Option<&'a SpeltChecker> {
+        match self.input {
+            Input::Strings { checker, .. } | Input::Variables { checker, .. } => checker,
+            _ => None,
         }
     }
 
@@ -121,29 +198,17 @@ impl<'a> Context<'a> {
     fn strings(&self) -> Vec<(&str, Strings<'_>)> {
         match &self.input {
             Input::Json { .. } => Vec::new(),
-            Input::Strings(values) | Input::Typing { known: values, .. } => values
+            Input::Strings { values, .. } | Input::Typing { known: values, .. } => values
                 .iter()
                 .map(|(name, value)| (name.as_str(), Strings::One(value)))
                 .collect(),
-            Input::Variables(bindings) => bindings
+            Input::Variables { bindings, .. } => bindings
                 .iter()
                 .map(|(name, binding)| match binding {
                     Binding::One(value) => (name, Strings::One(value)),
                     Binding::Many(values) => (name, Strings::Many(values)),
                 })
                 .collect(),
-        }
-    }
-
-    /// Compares a prompt's arguments, or a resource's variables, with their schema.
-    pub(crate) fn check_strings(&self, checker: Option<&SpeltChecker>) -> Result<(), Stop> {
-        let Some(checker) = checker else {
-            return Ok(());
-        };
-        let violations = checker.violations(self.strings().into_iter());
-        match violations.is_empty() {
-            true => Ok(()),
-            false => Err(Stop::arguments(violations)),
         }
     }
 
@@ -249,24 +314,30 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// What is wrong with arguments that could not be read as `T`: what the schema says, or else what
-/// the type says.
-fn explain<T: DeserializeOwned>(
+/// Arguments that could not be read as `T`: what the schema says about them, or else what the type
+/// says.
+fn second_look<T: DeserializeOwned>(
     text: &str,
     checker: &Checker,
     error: &serde_json::Error,
-) -> Violations {
-    if let Ok(value) = serde_json::from_str(text) {
+) -> Result<T, Violations> {
+    if let Ok(mut value) = serde_json::from_str(text) {
         let violations = checker.violations(&value);
         if !violations.is_empty() {
-            return violations;
+            return Err(violations);
+        }
+        // To JSON Schema `2.0` is a whole number; to serde it is none.
+        if schema::write_whole(&mut value)
+            && let Ok(read) = T::deserialize(value)
+        {
+            return Ok(read);
         }
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    match serde_path_to_error::deserialize::<_, T>(&mut json) {
+    Err(match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Ok(_) => Violations::one("", without_place(error)),
         Err(error) => Violations::one(error.path().to_string(), without_place(error.inner())),
-    }
+    })
 }
 
 /// What an error says, without the line and column of a text nobody sees.

@@ -15,6 +15,7 @@ pub struct Description {
     input: Option<Result<Described, InvalidSchema>>,
     output: Option<Described>,
     logs: bool,
+    completes: bool,
 }
 
 impl Description {
@@ -28,6 +29,13 @@ impl Description {
         });
     }
 
+    fn without_prefix(&mut self) {
+        if self.completes {
+            let error = "its handler takes a `Prefix`, which only a completion has";
+            self.input = Some(Err(InvalidSchema::new(error)));
+        }
+    }
+
     /// The handler's structured result is a `T`.
     pub fn result<T: JsonSchema>(&mut self) {
         self.output = schema::output::<T>();
@@ -38,13 +46,20 @@ impl Description {
         self.logs = true;
     }
 
+    /// Only a completion can take this.
+    pub(crate) fn completes(&mut self) {
+        self.completes = true;
+    }
+
     pub(crate) fn wants_logging(&self) -> bool {
         self.logs
     }
 
+    /// What is said about a handler that is no completion.
     pub(crate) fn into_parts(
-        self,
+        mut self,
     ) -> (Option<Result<Described, InvalidSchema>>, Option<Described>) {
+        self.without_prefix();
         (self.input, self.output)
     }
 }

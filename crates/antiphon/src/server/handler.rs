@@ -18,7 +18,8 @@ use crate::raw::Reply;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     label = "not an async function of up to 12 arguments",
-    note = "a handler is an `async fn`, or a closure that returns a future, whose arguments are extractors such as `Args<T>` or `State<S>`"
+    note = "a handler is an `async fn`, or a closure that returns a future, whose arguments are extractors such as `Args<T>` or `State<S>`",
+    note = "a function with `#[tool]` is no handler: add what it returns, `.add(name())`"
 )]
 pub trait Handler<M>: Clone + Send + Sync + 'static {
     /// What it returns.
@@ -75,6 +76,7 @@ where
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
         Box::pin(async move {
             let arguments = M::extract(call, state).await?;
+            call.finish_checks()?;
             self.handler.call(arguments).await.into_reply(call)
         })
     }

@@ -87,6 +87,7 @@ impl Service for Hosted {
             let input = Input::Json {
                 arguments: tool.arguments,
                 checker: entry.checker(),
+                check: entry.checks_input(),
             };
             let context = Context::new(call, tool.name, input, tool.round, &self.0)
                 .checking_output(entry.checks_output());
@@ -123,7 +124,10 @@ impl Service for Hosted {
                 // PROMPT-S-11
                 return Err(unknown("prompt", prompt.name));
             };
-            let input = Input::Strings(pairs(prompt.arguments()?));
+            let input = Input::Strings {
+                values: pairs(prompt.arguments()?),
+                checker: entry.checker.as_deref(),
+            };
             let context = Context::new(call, prompt.name, input, prompt.round, &self.0);
             entry::answer(&*entry, &context).await
         })
@@ -153,7 +157,7 @@ impl Service for Hosted {
                 .filter_map(|one| one.fixed().cloned())
                 .collect();
             for template in registry.templates.entries() {
-                let input = Input::Strings(Vec::new());
+                let input = nothing();
                 let context = Context::new(call, template.uri(), input, Round::default(), &self.0);
                 match template.list(&context).await {
                     Ok(listed) => all.extend(listed),
@@ -194,12 +198,19 @@ impl Service for Hosted {
         Box::pin(async move {
             let registry = &self.0.registry;
             let uri = resource.uri;
-            let (entry, input) = match registry.resources.get(uri) {
-                Some(entry) => (entry, Input::Strings(Vec::new())),
+            let (entry, bindings) = match registry.resources.get(uri) {
+                Some(entry) => (entry, None),
                 None => match registry.templates.find(|template| template.matches(uri)) {
-                    Some((entry, bindings)) => (entry, Input::Variables(bindings)),
+                    Some((entry, bindings)) => (entry, Some(bindings)),
                     // RES-S-09
                     None => return Err(Error::resource_not_found(uri)),
+                },
+            };
+            let input = match bindings {
+                None => nothing(),
+                Some(bindings) => Input::Variables {
+                    bindings,
+                    checker: entry.checker(),
                 },
             };
             let context = Context::new(call, uri, input, resource.round, &self.0);
@@ -326,6 +337,14 @@ fn completer<'e>(
 ) -> Option<&'e Completer<()>> {
     let argument = &completion.argument.name;
     completers.iter().find(|one| one.argument == *argument)
+}
+
+/// No arguments.
+fn nothing<'a>() -> Input<'a> {
+    Input::Strings {
+        values: Vec::new(),
+        checker: None,
+    }
 }
 
 fn pairs(arguments: BTreeMap<String, String>) -> Vec<(String, String)> {

@@ -1,6 +1,7 @@
 //! [`Layer`]: what runs around handlers.
 
 use std::{
+    collections::HashMap,
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -8,6 +9,7 @@ use std::{
 };
 
 use super::{Context, Outcome, Stop};
+use crate::auth::Principal;
 
 /// Something that runs around handlers: it sees the call before they do and the outcome after
 /// them, and may answer in their place.
@@ -136,7 +138,7 @@ impl Layer for Timeout {
     }
 }
 
-/// Lets only so many calls through in a time, all callers together (TOOL-S-27).
+/// Lets only so many calls through in a time (TOOL-S-27).
 ///
 /// A budget of `calls` is there at the beginning and fills up again over `per`; a call beyond it
 /// is told when to come back.
@@ -144,37 +146,64 @@ impl Layer for Timeout {
 pub struct RateLimit {
     calls: u32,
     per: Duration,
-    budget: Mutex<(f64, Instant)>,
+    each: bool,
+    budgets: Mutex<HashMap<Option<Principal>, Budget>>,
 }
 
+/// What is left, and when that was so.
+type Budget = (f64, Instant);
+
+/// Budgets that are kept before the full ones, which say nothing, are thrown away.
+const MANY_BUDGETS: usize = 4096;
+
 impl RateLimit {
-    /// At most `calls` in `per`.
+    /// At most `calls` in `per`, all callers together.
     pub fn new(calls: u32, per: Duration) -> Self {
         Self {
             calls,
             per,
-            budget: Mutex::new((f64::from(calls), Instant::now())),
+            each: false,
+            budgets: Mutex::default(),
         }
     }
 
-    /// Takes one call out of the budget as it is at `now`; how long to wait if there is none.
-    fn take(&self, now: Instant) -> Result<(), Duration> {
-        let rate = f64::from(self.calls) / self.per.as_secs_f64();
-        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = now.saturating_duration_since(budget.1).as_secs_f64();
-        *budget = ((budget.0 + since * rate).min(f64::from(self.calls)), now);
-        if budget.0 < 1.0 {
-            let wait = (1.0 - budget.0) / rate;
+    /// At most `calls` in `per` for each principal; whoever has none shares one budget.
+    pub fn per_caller(calls: u32, per: Duration) -> Self {
+        Self {
+            each: true,
+            ..Self::new(calls, per)
+        }
+    }
+
+    /// Takes one call out of a caller's budget as it is at `now`; how long to wait if there is
+    /// none.
+    fn take(&self, caller: Option<&Principal>, now: Instant) -> Result<(), Duration> {
+        let full = f64::from(self.calls);
+        let rate = full / self.per.as_secs_f64();
+        let at_now = |(left, then): Budget| {
+            let since = now.saturating_duration_since(then).as_secs_f64();
+            (left + since * rate).min(full)
+        };
+        let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+        let caller = caller.filter(|_| self.each).cloned();
+        if budgets.len() >= MANY_BUDGETS && !budgets.contains_key(&caller) {
+            budgets.retain(|_, budget| at_now(*budget) < full);
+        }
+        let budget = budgets.entry(caller).or_insert((full, now));
+        let left = at_now(*budget);
+        if left < 1.0 {
+            *budget = (left, now);
+            let wait = (1.0 - left) / rate;
             return Err(Duration::try_from_secs_f64(wait).unwrap_or(self.per));
         }
-        budget.0 -= 1.0;
+        *budget = (left - 1.0, now);
         Ok(())
     }
 }
 
 impl Layer for RateLimit {
     async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
-        match self.take(Instant::now()) {
+        match self.take(call.principal(), Instant::now()) {
             Ok(()) => next.run(call).await,
             Err(wait) => {
                 tracing::warn!(target = call.target(), "a call was over the rate limit");
@@ -195,15 +224,38 @@ mod tests {
     fn a_budget_is_spent_and_fills_up_again() {
         let limit = RateLimit::new(2, Duration::from_secs(10));
         let start = Instant::now();
-        let at = |seconds: u64| start + Duration::from_secs(seconds);
-        assert_eq!(limit.take(at(1)), Ok(()));
-        assert_eq!(limit.take(at(1)), Ok(()));
-        assert_eq!(limit.take(at(1)), Err(Duration::from_secs(5)));
-        assert_eq!(limit.take(at(6)), Ok(()));
-        assert!(limit.take(at(6)).is_err());
+        let take = |seconds: u64| {
+            let caller = Principal::subject(seconds.to_string());
+            limit.take(Some(&caller), start + Duration::from_secs(seconds))
+        };
+        assert_eq!(take(1), Ok(()));
+        assert_eq!(take(1), Ok(()));
+        assert_eq!(take(1), Err(Duration::from_secs(5)));
+        assert_eq!(take(6), Ok(()));
+        assert!(take(6).is_err());
         // A long pause gives no more than the whole budget.
-        assert_eq!(limit.take(at(1000)), Ok(()));
-        assert_eq!(limit.take(at(1000)), Ok(()));
-        assert!(limit.take(at(1000)).is_err());
+        assert_eq!(take(1000), Ok(()));
+        assert_eq!(take(1000), Ok(()));
+        assert!(take(1000).is_err());
+        assert_eq!(limit.budgets.lock().expect("not poisoned").len(), 1);
+    }
+
+    #[test]
+    fn each_caller_has_a_budget_and_full_ones_are_not_kept() {
+        let limit = RateLimit::per_caller(1, Duration::from_secs(10));
+        let start = Instant::now();
+        let take = |name: &str, seconds: u64| {
+            let caller = Principal::subject(name);
+            limit.take(Some(&caller), start + Duration::from_secs(seconds))
+        };
+        assert_eq!(take("anna", 0), Ok(()));
+        assert!(take("anna", 0).is_err());
+        assert_eq!(take("berta", 0), Ok(()));
+        assert_eq!(limit.take(None, start), Ok(()));
+        for n in 0..MANY_BUDGETS {
+            assert_eq!(take(&n.to_string(), 20), Ok(()));
+        }
+        assert_eq!(take("last", 31), Ok(()));
+        assert_eq!(limit.budgets.lock().expect("not poisoned").len(), 1);
     }
 }

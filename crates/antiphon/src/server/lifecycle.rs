@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, future::Future, io, pin::Pin, sync::Arc};
 
+use super::stop::Causes;
+
 type BoxError = Box<dyn Error + Send + Sync>;
 type Work<S, T> = Arc<dyn Fn(S) -> Pin<Box<dyn Future<Output = T> + Send>> + Send + Sync>;
 
@@ -64,7 +66,11 @@ fn bound<S: Clone + Send + Sync + 'static, T: 'static, Other>(
 impl Hooks<()> {
     pub(crate) async fn run_start(&self) -> io::Result<()> {
         for work in &self.start {
-            work(()).await.map_err(io::Error::other)?;
+            if let Err(error) = work(()).await {
+                let causes = Causes(&*error);
+                tracing::error!(%error, %causes, "a start hook failed");
+                return Err(io::Error::other(error));
+            }
         }
         Ok(())
     }

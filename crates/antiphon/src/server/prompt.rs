@@ -122,10 +122,8 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         let mut checker = None;
         if let Some(input) = self.input {
             let input = input.map_err(|error| wrong(&error))?;
-            if !input.enforced {
-                let compiled = SpeltChecker::compile(&input.schema);
-                checker = Some(Arc::new(compiled.map_err(|error| wrong(&error))?));
-            }
+            let spelt = SpeltChecker::new(&input).map_err(|error| wrong(&error))?;
+            checker = Some(Arc::new(spelt));
             let arguments =
                 schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;
             for argument in &arguments {
@@ -220,7 +218,7 @@ pub(crate) struct PromptEntry<S> {
     pub(crate) layers: Layers,
     pub(crate) definition: Arc<types::Prompt>,
     pub(crate) completers: Vec<Completer<S>>,
-    checker: Option<Arc<SpeltChecker>>,
+    pub(crate) checker: Option<Arc<SpeltChecker>>,
     pub(crate) logs: bool,
 }
 
@@ -266,9 +264,6 @@ impl Entry for PromptEntry<()> {
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, GetPromptResult> {
-        match call.check_strings(self.checker.as_deref()) {
-            Ok(()) => self.handler.run(call, &()),
-            Err(stop) => Box::pin(async move { Err(stop) }),
-        }
+        self.handler.run(call, &())
     }
 }

@@ -95,6 +95,7 @@ impl<S: Clone + Send + Sync + 'static> Registry<S> {
     message = "`{Self}` cannot be added to this server",
     label = "not a `Tool<{S}>`, `Prompt<{S}>` or `Resource<{S}>`",
     note = "a function with `#[tool]` returns its tool when called: `.add(name())`",
+    note = "one whose handlers take another state gets it first: `.with_state(..)`",
     note = "a plain handler is added with `.tool(\"name\", handler)`, or within a `Tool::new(\"name\", handler)`"
 )]
 pub trait Offer<S>: sealed::Sealed<S> {}

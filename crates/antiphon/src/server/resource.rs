@@ -172,10 +172,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let mut checker = None;
         if let Some(input) = self.input {
             let input = input.map_err(|error| wrong(&error))?;
-            if !input.enforced {
-                let compiled = SpeltChecker::compile(&input.schema);
-                checker = Some(compiled.map_err(|error| wrong(&error))?);
-            }
+            checker = Some(SpeltChecker::new(&input).map_err(|error| wrong(&error))?);
             let arguments =
                 schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;
             for argument in arguments {
@@ -427,6 +424,10 @@ impl<S> ResourceEntry<S> {
         self.about.watched
     }
 
+    pub(crate) fn checker(&self) -> Option<&SpeltChecker> {
+        self.about.checker.as_ref()
+    }
+
     pub(crate) fn logs(&self) -> bool {
         self.about.logs
     }
@@ -477,7 +478,14 @@ impl ResourceEntry<()> {
             return Ok(Vec::new());
         };
         match lister.run(call, &()).await? {
-            Reply::Complete(list) => Ok(list.resources),
+            Reply::Complete(mut list) => {
+                for resource in &mut list.resources {
+                    if resource.mime_type.is_none() {
+                        resource.mime_type = self.mime_type().map(str::to_owned);
+                    }
+                }
+                Ok(list.resources)
+            }
             _ => Err(Stop::reject(-32603, "Internal error")),
         }
     }
@@ -510,7 +518,6 @@ impl Entry for ResourceEntry<()> {
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, ReadResourceResult> {
         Box::pin(async move {
-            call.check_strings(self.about.checker.as_ref())?;
             Ok(match self.handler.run(call, &()).await? {
                 Reply::Complete(result) => Reply::Complete(self.finish(result)),
                 reply => reply,

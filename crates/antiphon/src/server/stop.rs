@@ -1,7 +1,6 @@
 //! [`Stop`]: why a handler ended without a result.
 
 use std::{
-    any::Any,
     error::Error as StdError,
     fmt,
     hash::{BuildHasher, RandomState},
@@ -26,10 +25,10 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 /// * [`Stop::not_found`]: there is no such thing.
 /// * [`Stop::ask`]: something has to be asked first.
 ///
-/// Every standard error becomes a failure by `?`, and [`OrFail::or_fail`] makes one of boxed
-/// errors, strings and the errors of `anyhow` and `eyre`. Only the error's own text goes to the
-/// client (or a fixed one, see [`Server::hide_errors`](crate::Server::hide_errors)); what caused
-/// it goes to the log.
+/// Every error becomes a failure by `?`: standard and boxed ones, those of `anyhow` and `eyre`,
+/// and texts. [`OrFail::or_fail`] says so in a word where `?` would have to guess. Only the error's
+/// own text goes to the client (or a fixed one, see
+/// [`Server::hide_errors`](crate::Server::hide_errors)); what caused it goes to the log.
 ///
 /// This is not a `std::error::Error`: asking is no error.
 ///
@@ -41,8 +40,9 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 ///     if number > 100 {
 ///         return Err(Stop::fail(format!("{number} is too much; 100 is the most")));
 ///     }
-///     let half = halve(number).or_fail()?; // an error that is only a text
-///     Ok(half.to_string())
+///     let half = halve(number)?; // an error that is only a text
+///     let file = std::fs::read("halves").or_fail()?; // the same, in a word
+///     Ok(format!("{half} {}", file.len()))
 /// }
 ///
 /// fn halve(number: u32) -> Result<u32, String> {
@@ -107,17 +107,14 @@ impl Stop {
     }
 }
 
-impl<E: StdError + Send + Sync + 'static> From<E> for Stop {
+/// Standard errors, boxed ones, those of `anyhow` and `eyre`, and texts.
+impl<E: Into<BoxError>> From<E> for Stop {
     fn from(error: E) -> Self {
         // A JSON-RPC error is a standard error too, but says itself what to answer.
-        let error: Box<dyn Any> = Box::new(error);
-        match error.downcast::<ErrorObject>() {
-            Ok(error) => Self(Box::new(Why::Reject(*error))),
-            Err(error) => {
-                let error = error.downcast::<E>().expect("it was boxed as this type");
-                Self(Box::new(Why::Error(error)))
-            }
-        }
+        Self(Box::new(match error.into().downcast::<ErrorObject>() {
+            Ok(error) => Why::Reject(*error),
+            Err(error) => Why::Error(error),
+        }))
     }
 }
 
@@ -148,7 +145,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Makes a failure of what is no standard error by itself.
+/// Makes a failure of any error, where the type of the error is not clear from what surrounds it.
 pub trait OrFail<T> {
     /// The value, or a [`Stop`] with the error's text.
     ///
@@ -159,7 +156,7 @@ pub trait OrFail<T> {
 
 impl<T, E: Into<BoxError>> OrFail<T> for Result<T, E> {
     fn or_fail(self) -> Result<T, Stop> {
-        self.map_err(|error| Stop(Box::new(Why::Error(error.into()))))
+        self.map_err(Stop::from)
     }
 }
 
@@ -176,7 +173,7 @@ pub(crate) fn told(error: &BoxError, hide: bool, method: &str, target: &str) -> 
 }
 
 /// What led to an error, outermost first.
-struct Causes<'a>(&'a (dyn StdError + 'static));
+pub(super) struct Causes<'a>(pub(super) &'a (dyn StdError + 'static));
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -255,8 +252,12 @@ mod tests {
             stopped(|| Err(String::from("a text")).or_fail()).to_string(),
             stopped(|| Err(BoxError::from("a text")).or_fail()).to_string(),
             stopped(|| Err(std::io::Error::other("a text")).or_fail()).to_string(),
+            stopped(|| Err("a text")?).to_string(),
+            stopped(|| Err(String::from("a text"))?).to_string(),
+            stopped(|| Err(BoxError::from("a text"))?).to_string(),
+            stopped(|| Err(Stop::fail("a text"))?).to_string(),
         ];
-        assert_eq!(texts, ["a text"; 4]);
+        assert_eq!(texts, ["a text"; 8]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use antiphon_core::mirror::HeaderParams;
 use antiphon_types::{self as types, CallToolResult, Icon, MetaObject, ToolAnnotations};
 use schemars::JsonSchema;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value};
 
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
@@ -280,6 +280,10 @@ impl<S> ToolEntry<S> {
         &self.about.checker
     }
 
+    pub(crate) fn checks_input(&self) -> bool {
+        self.about.checks_input
+    }
+
     pub(crate) fn checks_output(&self) -> bool {
         self.about.checks_output
     }
@@ -323,11 +327,10 @@ impl Entry for ToolEntry<()> {
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, CallToolResult> {
-        if !self.about.checks_input && self.about.output.is_none() {
+        if self.about.output.is_none() {
             return self.handler.run(call, &());
         }
         Box::pin(async move {
-            self.check_input(call)?;
             let reply = self.handler.run(call, &()).await?;
             self.check_output(&reply)?;
             Ok(reply)
@@ -336,18 +339,6 @@ impl Entry for ToolEntry<()> {
 }
 
 impl ToolEntry<()> {
-    fn check_input(&self, call: &Context<'_>) -> Result<(), Stop> {
-        if !self.about.checks_input {
-            return Ok(());
-        }
-        let text = call.arguments().map_or("{}", RawValue::get);
-        let violations = self.about.checker.violations(&serde_json::from_str(text)?);
-        match violations.is_empty() {
-            true => Ok(()),
-            false => Err(Stop::arguments(violations)),
-        }
-    }
-
     /// TOOL-S-21. A result that says it failed carries what it likes.
     fn check_output(&self, reply: &Reply<CallToolResult>) -> Result<(), Stop> {
         let Some(checker) = &self.about.output else {

@@ -64,6 +64,10 @@ impl<S: Sync> FromCall<S> for Prefix {
             None => Err(Stop::reject(-32603, "Only a completion has a prefix")),
         }
     }
+
+    fn describe(description: &mut Description) {
+        description.completes();
+    }
 }
 
 impl<S: Sync> OptionalFromCall<S> for Prefix {

@@ -32,7 +32,7 @@ impl<T: Serialize + JsonSchema> IntoReply<CallToolResult> for Json<T> {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<CallToolResult>, Stop> {
         if call.checks_output() {
             let value = serde_json::to_value(&self.0)?;
-            let result = CallToolResult::text(value.to_string()).structured(value);
+            let result = CallToolResult::content(Vec::new()).structured(value);
             return Ok(Reply::Complete(result));
         }
         // Written once, and set in twice.

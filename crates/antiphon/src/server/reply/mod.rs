@@ -58,7 +58,7 @@ pub use self::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a reply: no `{R}` can be made of it",
     label = "the handler returns `{Self}`",
-    note = "return a `String`, `Json<T>` (where `T: Serialize + JsonSchema`), `{R}`, or a `Result` of one of them with an error that converts into `Stop`"
+    note = "return a `String`, `Json<T>` (where `T: Serialize + JsonSchema`), `{R}`, or a `Result` of one of them with an error that converts into `Stop`; a completion returns a `Vec` of strings"
 )]
 // The compiler would list every `impl`, for whatever `R`; hence `do_not_recommend` on most.
 pub trait IntoReply<R>: Sized {
