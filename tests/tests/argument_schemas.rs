@@ -474,6 +474,12 @@ async fn what_cannot_be_registered_is_refused() {
     struct Disagrees {
         size: String,
     }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "it only has a schema")]
+    struct Closed {
+        other: String,
+    }
     let server: Server = Server::new("strict", "1.0").tool("taken", async || {});
     let long = "x".repeat(129);
     let nothing = async || {};
@@ -499,6 +505,10 @@ async fn what_cannot_be_registered_is_refused() {
         (
             Tool::new("two", async |_: Args<Part>, _: Args<Disagrees>| {}),
             "disagree about `size`",
+        ),
+        (
+            Tool::new("closed", async |_: Args<Part>, _: Args<Closed>| {}),
+            "allows no other members",
         ),
         (
             Tool::new("type", nothing).input_schema(json!({ "type": "string" })),

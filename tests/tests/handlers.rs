@@ -360,6 +360,35 @@ async fn extractors_fail_in_their_order() {
     );
 }
 
+/// An extractor that names arguments but reads them in its own way is not trusted to check them.
+#[tokio::test]
+async fn described_arguments_are_checked_however_they_are_read() {
+    struct Raw(String);
+    impl<S: Sync> FromCall<S> for Raw {
+        async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+            Ok(Self(
+                call.arguments()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            ))
+        }
+        fn describe(description: &mut antiphon::Description) {
+            description.arguments::<Sum>();
+        }
+    }
+    let server: Server = Server::new("raw", "1.0").tool("raw", async |Raw(text): Raw| text);
+    let mut connection = Connection::memory(server);
+    assert_eq!(
+        connection.call("raw", json!({ "a": 1 })).await.text(),
+        r#"{"a":1}"#
+    );
+    let answer = connection.call("raw", json!({ "a": "x" })).await;
+    assert_eq!(
+        answer.text(),
+        "Invalid arguments for `raw`:\n- `a`: must be a whole number"
+    );
+}
+
 fn yes_or_no(text: &str) -> InputRequest {
     let form = FormSchema::new().required("ok", BooleanSchema::new());
     ElicitRequestParams::form(text, form).into()
@@ -618,6 +647,7 @@ async fn what_resources_return() {
         .resource("r://text", async || "text")
         .resource("r://bytes", async || vec![1_u8, 2, 3])
         .resource("r://json", async || Json(json!({ "a": 1 })))
+        .add(antiphon::Resource::new("r://ld", async || Json(1)).mime_type("application/ld+json"))
         .resource("r://contents", async || {
             Contents::text("a")
                 .uri("r://contents/a")
@@ -629,6 +659,10 @@ async fn what_resources_return() {
     for (uri, contents) in [
         ("r://text", json!([{ "uri": "r://text", "text": "text" }])),
         ("r://bytes", json!([{ "uri": "r://bytes", "blob": "AQID" }])),
+        (
+            "r://ld",
+            json!([{ "uri": "r://ld", "mimeType": "application/ld+json", "text": "1" }]),
+        ),
         (
             "r://json",
             json!([{ "uri": "r://json", "mimeType": "application/json", "text": "{\"a\":1}" }]),

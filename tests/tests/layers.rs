@@ -9,11 +9,11 @@ use std::{
 };
 
 use antiphon::{
-    Args, Context, Extension, Kind, Layer, Next, Outcome, Prefix, Prompt, RateLimit, Resource,
-    Server, State, Stop, Timeout, Tool,
+    Args, Call, Context, Extension, Kind, Layer, Next, Outcome, Prefix, Prompt, RateLimit,
+    Resource, Server, State, Stop, Timeout, Tool,
     raw::{Answered, Endpoint, Observed},
     schemars::{self, JsonSchema},
-    types::InputRequired,
+    types::{self, InputRequired},
 };
 use antiphon_tests::wire::Connection;
 use serde::Deserialize;
@@ -128,6 +128,147 @@ async fn layers_are_around_everything_the_first_outermost() {
     );
 }
 
+/// Refuses everything.
+struct Deny;
+
+impl Layer for Deny {
+    async fn call(&self, call: &Context<'_>, _: Next<'_>) -> Outcome {
+        call.stop(Stop::reject(403, "no"))
+    }
+}
+
+/// What a template lists and who may watch a resource are as guarded as the resource itself.
+#[tokio::test]
+async fn layers_are_around_listings_and_subscriptions() {
+    async fn vaults() -> Vec<types::Resource> {
+        vec![types::Resource::new("vault://payroll", "payroll")]
+    }
+    let vault = || {
+        Resource::new("vault://{id}", async || "gold")
+            .list(vaults)
+            .watched()
+    };
+    let open = || Resource::new("open://door", async || "").watched();
+    let listen =
+        json!({ "notifications": { "resourceSubscriptions": ["vault://payroll", "open://door"] } });
+    let on_one: Server = Server::new("bank", "1.0")
+        .add(vault().layer(Deny))
+        .add(open());
+    let on_all: Server = Server::new("bank", "1.0")
+        .add(vault())
+        .add(open())
+        .layer(Deny);
+    let free: Server = Server::new("bank", "1.0").add(vault()).add(open());
+    for (server, lists, watches) in [
+        (free, true, json!(["vault://payroll", "open://door"])),
+        (on_one, false, json!(["open://door"])),
+        (on_all, false, json!([])),
+    ] {
+        let mut connection = Connection::memory(server);
+        let list = connection.request("resources/list", json!({})).await;
+        assert_eq!(
+            list.response.to_string().contains("payroll"),
+            lists,
+            "{}",
+            list.response
+        );
+        if !lists {
+            list.refused(403, 200);
+        }
+        connection
+            .send(&antiphon_tests::request(
+                2,
+                "subscriptions/listen",
+                listen.clone(),
+            ))
+            .await;
+        let acknowledged = connection.receive().await.expect("acknowledged");
+        assert_eq!(
+            acknowledged["params"]["notifications"]["resourceSubscriptions"],
+            watches
+        );
+    }
+}
+
+/// However a URI is spelt, it is the same resource in the same layers.
+#[tokio::test]
+async fn another_spelling_does_not_lead_around_a_layer() {
+    struct Guard;
+    impl Layer for Guard {
+        async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+            match call.target() {
+                "vault://secret" => call.stop(Stop::reject(403, "no")),
+                _ => next.run(call).await,
+            }
+        }
+    }
+    let templates: Server = Server::new("vault", "1.0")
+        .resource("vault://{id}", async |call: Call| call.target().to_owned())
+        .layer(Guard);
+    let fixed: Server = Server::new("vault", "1.0")
+        .add(Resource::new("vault://secret", async || "secret").layer(Deny))
+        .resource("vault://{id}", async |call: Call| call.target().to_owned());
+    for server in [templates, fixed] {
+        let mut connection = Connection::memory(server);
+        for uri in ["vault://secret", "vault://%73ecret", "vault://s%65cret"] {
+            connection
+                .request("resources/read", json!({ "uri": uri }))
+                .await
+                .refused(403, 200);
+        }
+        let read = connection
+            .request("resources/read", json!({ "uri": "vault://op%65n" }))
+            .await;
+        let contents = &read.result()["contents"][0];
+        assert_eq!(
+            (&contents["text"], &contents["uri"]),
+            (&json!("vault://open"), &json!("vault://op%65n"))
+        );
+    }
+}
+
+/// TOOL-S-21 holds for what a layer makes of a result, too.
+#[tokio::test]
+async fn a_layers_result_keeps_to_the_output_schema() {
+    struct Rewrite;
+    impl Layer for Rewrite {
+        async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+            next.run(call).await;
+            let result =
+                types::CallToolResult::content(Vec::new()).structured(json!({ "topic": "x" }));
+            Outcome::Tool(result.into())
+        }
+    }
+    let tool = Tool::new("t", async || {
+        types::CallToolResult::content(Vec::new()).structured(json!({ "topic": 1 }))
+    });
+    let server: Server = Server::new("rewriting", "1.0").add(tool.output::<Topic>().layer(Rewrite));
+    let answer = Connection::memory(server).call("t", json!({})).await;
+    assert_eq!(answer.result()["isError"], true);
+}
+
+/// One layer around several tools is one layer.
+#[tokio::test]
+async fn a_layer_can_be_shared() {
+    let limit = Arc::new(RateLimit::new(1, Duration::from_secs(3600)));
+    let server: Server = Server::new("shared", "1.0")
+        .add(Tool::new("a", async || "").layer(limit.clone()))
+        .add(Tool::new("b", async || "").layer(limit));
+    let mut connection = Connection::memory(server);
+    assert!(
+        connection
+            .call("a", json!({}))
+            .await
+            .result()
+            .get("isError")
+            .is_none()
+    );
+    assert_eq!(
+        connection.call("b", json!({})).await.result()["isError"],
+        true
+    );
+}
+
 /// What is merged stays inside the layers it had.
 #[tokio::test]
 async fn a_merged_server_keeps_its_layers() {
@@ -161,6 +302,7 @@ impl Layer for SignedIn {
         match call.meta("example.com/word").map(|raw| raw.get()) {
             Some(r#""sesame""#) => {
                 call.insert(Member("Ali".to_owned()));
+                assert!(call.extension::<Member>().is_some());
                 next.run(call).await
             }
             _ => call.stop(Stop::reject(401, "Who are you?")),
@@ -231,6 +373,45 @@ async fn work_is_timed_and_limited() {
     let answer = connection.call("rare", json!({})).await;
     assert_eq!(answer.result()["isError"], true);
     assert_eq!(answer.text(), "Too many calls; try again in 1800 s.");
+}
+
+/// What is merged is as discreet as it was.
+#[tokio::test]
+async fn a_merged_server_keeps_its_manners() {
+    let inner: Server = Server::new("billing", "1.0")
+        .hide_errors()
+        .reject_invalid_arguments()
+        .tool("pay", async || Err::<String, _>("postgres://u:hunter2@db"))
+        .tool("sum", async |_: Args<Topic>| "");
+    let outer = Server::new("all", "1.0")
+        .tool("own", async || Err::<String, _>("plain"))
+        .merge(inner);
+    let mut connection = Connection::memory(outer);
+    let paid = connection.call("pay", json!({})).await;
+    assert!(
+        paid.text().starts_with("Something went wrong"),
+        "{}",
+        paid.text()
+    );
+    connection.call("sum", json!({})).await.refused(-32602, 200);
+    assert_eq!(connection.call("own", json!({})).await.text(), "plain");
+}
+
+/// `Call` tells what layers attached.
+#[tokio::test]
+async fn a_kept_call_has_what_layers_attached() {
+    let server: Server =
+        Server::new("cave", "1.0")
+            .layer(SignedIn)
+            .tool("who", async |call: Call| {
+                call.extensions()
+                    .get::<Member>()
+                    .map(|member| member.0.clone())
+                    .unwrap_or_default()
+            });
+    let message = antiphon_tests::call(1, "who", json!({}));
+    let message = antiphon_tests::with_meta(message, "example.com/word", "sesame");
+    assert_eq!(Connection::memory(server).ask(&message).await.text(), "Ali");
 }
 
 /// A layer that answers with the result of another kind is an internal error, not a wrong answer.
@@ -368,9 +549,13 @@ async fn an_observer_hears_of_every_call() {
             let failed = answered.outcome == Observed::ToolError;
             heard.note(format!("{} {target} {failed}", answered.method));
         });
+    let more = Diary::default();
+    let also = more.clone();
+    let server = server.observe(move |answered: &Answered<'_>| also.note(answered.method));
     let mut connection = Connection::memory(server);
     connection.call("good", json!({})).await;
     connection.call("bad", json!({})).await;
+    assert_eq!(more.take(), ["tools/call", "tools/call"]);
     assert_eq!(
         diary.take(),
         ["tools/call good false", "tools/call bad true"]

@@ -325,6 +325,44 @@ async fn a_mounted_service_starts_at_its_first_request() {
 }
 
 /// Whoever comes first may leave while the service starts; it is not started over.
+/// What a start needs may come up later than the server.
+#[tokio::test]
+async fn a_start_that_failed_is_tried_again() {
+    struct Late(std::sync::atomic::AtomicUsize);
+    impl Service for Late {
+        fn about(&self) -> About {
+            About::new(Implementation::new("late", "1"))
+                .capabilities(ServerCapabilities::default().tools(false))
+        }
+        fn start(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
+            let before = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            Box::pin(async move {
+                match before {
+                    0 => Err(io::Error::other("no database yet")),
+                    _ => Ok(()),
+                }
+            })
+        }
+        fn call_tool<'a>(
+            &'a self,
+            _: &'a Call<'a>,
+            _: CallTool<'a>,
+        ) -> Answering<'a, Reply<CallToolResult>> {
+            Box::pin(async { Ok(CallToolResult::text("through").into()) })
+        }
+    }
+    let service = http::service(Late(Default::default()));
+    assert_eq!(mounted(service.clone()).await["error"]["code"], -32603);
+    // Not at once: a flood of requests is no flood of starts.
+    assert_eq!(mounted(service.clone()).await["error"]["code"], -32603);
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let answer = mounted(service).await;
+    assert_eq!(
+        answer["result"]["content"][0]["text"], "through",
+        "{answer}"
+    );
+}
+
 #[tokio::test]
 async fn a_start_outlives_the_request_that_caused_it() {
     let (endpoint, diary) = sluice_with(Trouble::None, Duration::from_millis(50));

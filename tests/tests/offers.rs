@@ -287,6 +287,119 @@ async fn a_handler_can_change_its_server() {
     assert_eq!(again.text(), "there is a tool `new` already");
 }
 
+/// Another takes the place of one, in the same place, without a moment of absence.
+#[tokio::test]
+async fn what_is_offered_can_be_replaced() {
+    let server: Server = Server::new("changing", "1.0")
+        .tool("a", async || "1")
+        .tool("b", async || "");
+    let mut connection = Connection::memory(server.clone());
+    server
+        .replace(Tool::new("a", async || "2"))
+        .expect("replaced");
+    server.replace(Tool::new("c", async || "")).expect("added");
+    assert_eq!(connection.call("a", json!({})).await.text(), "2");
+    assert_eq!(
+        listed(&mut connection, "tools/list", "tools").await,
+        ["a", "b", "c"]
+    );
+}
+
+/// What clients were not told of cannot come later.
+#[tokio::test]
+async fn what_was_not_declared_cannot_be_inserted() {
+    let text = async || "";
+    let server: Server = Server::new("fixed", "1.0")
+        .tool("a", async || {})
+        .resource("r://a", text);
+    server
+        .insert(Prompt::new("before", text))
+        .expect("not served yet");
+    server.remove_prompt("before");
+    let mut connection = Connection::memory(server.clone());
+    connection
+        .request("server/discover", json!({}))
+        .await
+        .result();
+    server
+        .insert(Tool::new("b", async || {}))
+        .expect("declared");
+    let error = server
+        .insert(Prompt::new("p", text))
+        .expect_err("not declared");
+    assert!(error.to_string().contains("`offer_prompts()`"), "{error}");
+    let error = server
+        .insert(Resource::new("r://b", text).watched())
+        .expect_err("not declared");
+    assert!(error.to_string().contains("`offer_resources()`"), "{error}");
+    let completed = Resource::new("r://{x}", text).choices("x", ["a"]);
+    let error = server.insert(completed).expect_err("not declared");
+    assert!(
+        error.to_string().contains("`offer_completions()`"),
+        "{error}"
+    );
+    let server = server.offer_prompts();
+    server
+        .insert(Prompt::new("p", text))
+        .expect("another endpoint declares it");
+    let mut connection = Connection::memory(server);
+    assert_eq!(
+        listed(&mut connection, "prompts/list", "prompts").await,
+        ["p"]
+    );
+}
+
+/// Code of the author that runs when a handler goes may come back to the server.
+#[tokio::test]
+async fn a_handler_that_goes_may_change_the_server() {
+    struct Leaves(Server);
+    impl Drop for Leaves {
+        fn drop(&mut self) {
+            self.0.remove_tool("other");
+        }
+    }
+    let server: Server = Server::new("leaving", "1.0")
+        .offer_tools()
+        .tool("other", async || {});
+    let leaves = std::sync::Arc::new(Leaves(server.clone()));
+    server
+        .insert(Tool::new("one", move || {
+            let leaves = leaves.clone();
+            async move { leaves.0.remove_tool("nothing").to_string() }
+        }))
+        .expect("added");
+    assert!(server.remove_tool("one"));
+    let mut connection = Connection::memory(server);
+    assert!(
+        listed(&mut connection, "tools/list", "tools")
+            .await
+            .is_empty()
+    );
+}
+
+#[test]
+#[should_panic(expected = "there is a tool `a` already")]
+fn a_server_is_not_merged_with_itself() {
+    let server: Server = Server::new("one", "1.0").tool("a", async || {});
+    let _ = server.clone().merge(server);
+}
+
+/// RES-S-12: no URI is longer than one can be.
+#[tokio::test]
+async fn endless_uris_are_refused() {
+    let server: Server = Server::new("long", "1.0").resource("r://{x}", async || "");
+    let mut connection = Connection::memory(server);
+    let read = |length: usize| json!({ "uri": format!("r://{}", "x".repeat(length)) });
+    connection
+        .request("resources/read", read(8000))
+        .await
+        .result();
+    connection
+        .request("resources/read", read(9000))
+        .await
+        .refused(-32602, 200);
+}
+
 /// TOOL-S-06, PROMPT-S-05, RES-S-07, RES-S-08: who listens is told; of resources only those that
 /// are watched.
 #[tokio::test]
@@ -402,6 +515,10 @@ async fn arguments_are_completed() {
         fits.map(|name| format!("{}{name}", greeting.as_deref().unwrap_or("")))
             .collect()
     }
+    // The prompt's own arguments are not all there while one is typed.
+    async fn strict(_: Args<Letter>) -> Vec<String> {
+        vec!["all there".to_owned()]
+    }
     async fn many() -> Vec<String> {
         (0..250).map(|n| n.to_string()).collect()
     }
@@ -412,6 +529,7 @@ async fn arguments_are_completed() {
                 .complete("to", people)
                 .choices("language", ["English", "Español", "Esperanto"]),
         )
+        .add(Prompt::new("strict", letter).complete("to", strict))
         .add(Resource::new("letters://{to}/{n}", async || "").complete("n", many))
         .with_state(vec![
             "Anna".to_owned(),
@@ -449,6 +567,14 @@ async fn arguments_are_completed() {
             "{argument} {typed}"
         );
     }
+    let strict = json!({ "type": "ref/prompt", "name": "strict" });
+    let answer = complete(strict.clone(), "to", "", json!({})).await;
+    assert_eq!(answer.result()["completion"]["values"], json!([]));
+    let answer = complete(strict, "to", "", json!({ "to": "x", "tone": "terse" })).await;
+    assert_eq!(
+        answer.result()["completion"]["values"],
+        json!(["all there"])
+    );
     let template = json!({ "type": "ref/resource", "uri": "letters://{to}/{n}" });
     let answer = complete(template, "n", "", json!({})).await;
     let completion = &answer.result()["completion"];

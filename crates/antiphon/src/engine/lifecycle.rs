@@ -4,12 +4,16 @@
 use std::{
     io,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{endpoint::Endpoint, unwind};
 use crate::raw::Service;
+
+/// After a start that failed.
+const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Lifecycle {
@@ -26,7 +30,7 @@ enum Phase {
     #[default]
     New,
     Started,
-    Failed(io::ErrorKind, String),
+    Failed(io::ErrorKind, String, Instant),
     Stopped,
 }
 
@@ -37,14 +41,17 @@ impl Lifecycle {
     }
 
     /// Starts the service unless that was done; `hold` keeps it until it is stopped by hand.
+    ///
+    /// A start that failed is tried again, though not at once: what it needs may come up later.
     pub(super) async fn start(&self, service: &dyn Service, hold: bool) -> io::Result<()> {
         let mut phase = self.phase.lock().await;
         match &*phase {
             Phase::New => *phase = begin(service).await,
+            Phase::Failed(_, _, when) if when.elapsed() >= PAUSE => *phase = begin(service).await,
             Phase::Started | Phase::Failed(..) | Phase::Stopped => {}
         }
         match &*phase {
-            Phase::Failed(kind, text) => Err(io::Error::new(*kind, text.clone())),
+            Phase::Failed(kind, text, _) => Err(io::Error::new(*kind, text.clone())),
             Phase::Stopped => Err(io::Error::other("the server was stopped already")),
             Phase::New | Phase::Started => {
                 if hold {
@@ -91,7 +98,7 @@ async fn begin(service: &dyn Service) -> Phase {
         }
     };
     tracing::error!(%error, "the service did not start; nothing is served");
-    Phase::Failed(error.kind(), error.to_string())
+    Phase::Failed(error.kind(), error.to_string(), Instant::now())
 }
 
 /// A transport's share in a started endpoint. Dropping it gives the share up without stopping

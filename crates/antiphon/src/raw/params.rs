@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use antiphon_core::negotiate::shown;
 use antiphon_types::{CallToolResult, CompleteRequestParams};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -80,9 +81,16 @@ impl GetPrompt<'_> {
     pub fn arguments(&self) -> Result<BTreeMap<String, String>, Error> {
         match self.arguments {
             None => Ok(BTreeMap::new()),
-            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| {
-                Error::invalid_params(format!("prompt arguments are strings: {error}"))
-            }),
+            Some(raw) => {
+                let mut json = serde_json::Deserializer::from_str(raw.get());
+                serde_path_to_error::deserialize(&mut json).map_err(|error| {
+                    let name = error.path().to_string();
+                    Error::invalid_params(format!(
+                        "`{}`: prompt arguments are strings",
+                        shown(&name)
+                    ))
+                })
+            }
         }
     }
 }

@@ -60,7 +60,7 @@ impl Call {
         self.0.kind
     }
 
-    /// The tool's or the prompt's name, or the resource's URI.
+    /// The tool's or the prompt's name, or the resource's URI in its canonical spelling.
     pub fn target(&self) -> &str {
         &self.0.target
     }
@@ -80,7 +80,7 @@ impl Call {
         self.0.headers.as_ref()
     }
 
-    /// What middleware attached to the HTTP request.
+    /// What layers attached to the call, and middleware to the HTTP request.
     pub fn extensions(&self) -> &Extensions {
         &self.0.extensions
     }
@@ -168,7 +168,7 @@ impl<S: Sync> FromCall<S> for Call {
             version: call.version(),
             principal: call.principal().cloned(),
             headers: call.headers().cloned(),
-            extensions: call.raw().extensions().cloned().unwrap_or_default(),
+            extensions: call.all_extensions(),
             capabilities: call.capabilities()?.clone(),
             client_info: call.client_info(),
             meta: call.other_meta(),

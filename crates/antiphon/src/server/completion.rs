@@ -6,7 +6,7 @@ use antiphon_types::CompleteResult;
 
 use super::{
     Context, Extract, Handler, IntoReply,
-    entry::Entry,
+    entry::{Around, Entry},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
 };
@@ -78,14 +78,14 @@ impl<S> Clone for Completer<S> {
 /// The completer of one argument, if there is one, within the layers of what the argument belongs to.
 pub(crate) struct Completing<'e> {
     pub(crate) completer: Option<&'e Completer<()>>,
-    pub(crate) layers: &'e Layers,
+    pub(crate) around: &'e Around,
 }
 
 impl Entry for Completing<'_> {
     type Result = CompleteResult;
 
     fn layers(&self) -> &Layers {
-        self.layers
+        &self.around.layers
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, CompleteResult> {

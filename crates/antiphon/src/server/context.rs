@@ -10,12 +10,15 @@ use std::{
 };
 
 use antiphon_core::template::{Binding, Bindings};
-use antiphon_types::{CallToolResult, CompleteResult, GetPromptResult, ReadResourceResult, decode};
+use antiphon_types::{
+    CallToolResult, CompleteResult, GetPromptResult, ListResourcesResult, ReadResourceResult,
+    decode,
+};
 use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{FromCall, Outcome, Server, Stop, outcome::Ends};
+use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends};
 use crate::{
     raw::{self, Answers, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -29,6 +32,11 @@ pub struct Context<'a> {
     input: Input<'a>,
     round: Round<'a>,
     server: &'a Server,
+    manners: Manners,
+    /// The URI as the client spelt it, where `target` is the canonical spelling.
+    requested: &'a str,
+    /// The MIME type a resource was registered with.
+    mime_type: Option<&'a str>,
     /// Whether a structured result has to be compared with its schema.
     checks_output: bool,
     /// Whether the arguments are known to be right.
@@ -60,6 +68,7 @@ pub(crate) enum Input<'a> {
     /// A completion's: what is known, and what was typed.
     Typing {
         known: Vec<(String, String)>,
+        argument: &'a str,
         prefix: &'a str,
     },
 }
@@ -76,6 +85,10 @@ pub enum Kind {
     Resource,
     /// The completion of an argument.
     Completion,
+    /// The list of what a resource template stands for.
+    Listing,
+    /// The wish to be told when a resource changes.
+    Subscription,
 }
 
 impl<'a> Context<'a> {
@@ -92,11 +105,27 @@ impl<'a> Context<'a> {
             input,
             round,
             server,
+            manners: server.settings.around.manners,
+            requested: target,
+            mime_type: None,
             checks_output: false,
             checked: AtomicBool::new(false),
             told: AtomicBool::new(false),
             attached: OnceLock::new(),
         }
+    }
+
+    /// With the manners of what is called, which may come from another server.
+    pub(crate) fn mannered(mut self, manners: Manners) -> Self {
+        self.manners = self.manners.and(manners);
+        self
+    }
+
+    /// With what is known of a resource.
+    pub(crate) fn reading(mut self, requested: &'a str, mime_type: Option<&'a str>) -> Self {
+        self.requested = requested;
+        self.mime_type = mime_type;
+        self
     }
 
     pub(crate) fn checking_output(mut self, checks: bool) -> Self {
@@ -109,12 +138,14 @@ impl<'a> Context<'a> {
         match (&self.input, self.call.method()) {
             (Input::Json { .. }, _) => Kind::Tool,
             (Input::Typing { .. }, _) => Kind::Completion,
+            (_, "resources/list") => Kind::Listing,
+            (_, "subscriptions/listen") => Kind::Subscription,
             (Input::Strings { .. }, "prompts/get") => Kind::Prompt,
             _ => Kind::Resource,
         }
     }
 
-    /// The tool's or the prompt's name, or the resource's URI.
+    /// The tool's or the prompt's name, or the resource's URI in its canonical spelling.
     pub fn target(&self) -> &'a str {
         self.target
     }
@@ -228,6 +259,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// In a completion: which argument is to be completed.
+    pub fn argument(&self) -> Option<&'a str> {
+        match self.input {
+            Input::Typing { argument, .. } => Some(argument),
+            _ => None,
+        }
+    }
+
     /// In a completion: what was typed so far.
     pub fn prefix(&self) -> Option<&'a str> {
         match self.input {
@@ -277,9 +316,34 @@ impl<'a> Context<'a> {
         match self.kind() {
             Kind::Tool => CallToolResult::wrap(CallToolResult::stopped(self, stop)),
             Kind::Prompt => GetPromptResult::wrap(GetPromptResult::stopped(self, stop)),
-            Kind::Resource => ReadResourceResult::wrap(ReadResourceResult::stopped(self, stop)),
+            Kind::Resource | Kind::Subscription => {
+                ReadResourceResult::wrap(ReadResourceResult::stopped(self, stop))
+            }
+            Kind::Listing => ListResourcesResult::wrap(ListResourcesResult::stopped(self, stop)),
             Kind::Completion => CompleteResult::wrap(CompleteResult::stopped(self, stop)),
         }
+    }
+
+    /// What is attached to the call and to the HTTP request.
+    pub(crate) fn all_extensions(&self) -> Extensions {
+        let mut extensions = self.call.extensions().cloned().unwrap_or_default();
+        if let Some(attached) = self.attached.get() {
+            let attached = attached.lock().unwrap_or_else(PoisonError::into_inner);
+            extensions.extend(attached.clone());
+        }
+        extensions
+    }
+
+    pub(crate) fn manners(&self) -> Manners {
+        self.manners
+    }
+
+    pub(crate) fn requested(&self) -> &'a str {
+        self.requested
+    }
+
+    pub(crate) fn mime_type(&self) -> Option<&'a str> {
+        self.mime_type
     }
 
     pub(crate) fn checks_output(&self) -> bool {
@@ -288,10 +352,6 @@ impl<'a> Context<'a> {
 
     pub(crate) fn round(&self) -> Round<'a> {
         self.round
-    }
-
-    pub(crate) fn raw(&self) -> &'a raw::Call<'a> {
-        self.call
     }
 }
 

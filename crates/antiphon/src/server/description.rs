@@ -22,7 +22,19 @@ impl Description {
     /// The handler reads the members of `T` from its arguments. Several types add up, as long as
     /// they do not disagree about a member.
     pub fn arguments<T: DeserializeOwned + JsonSchema>(&mut self) {
-        let more = schema::input::<T>();
+        // Who knows how they are read: the schema is not taken for enforced.
+        self.add(schema::input::<T>().map(|input| Described {
+            enforced: false,
+            ..input
+        }));
+    }
+
+    /// The same, for arguments that are decoded as `T` and in no other way.
+    pub(crate) fn decoded<T: DeserializeOwned + JsonSchema>(&mut self) {
+        self.add(schema::input::<T>());
+    }
+
+    fn add(&mut self, more: Result<Described, InvalidSchema>) {
         self.input = Some(match self.input.take() {
             None => more,
             Some(input) => input.and_then(|input| both(input, more?)),
@@ -66,6 +78,12 @@ impl Description {
 
 /// One schema that asks for what both do.
 fn both(mut one: Described, other: Described) -> Result<Described, InvalidSchema> {
+    let is_closed = |described: &Described| described.schema.contains_key("additionalProperties");
+    if is_closed(&one) || is_closed(&other) {
+        return Err(InvalidSchema::new(
+            "the handler takes its arguments as two types, one of which allows no other members",
+        ));
+    }
     for (key, value) in other.schema {
         match (key.as_str(), one.schema.get_mut(&key), value) {
             (_, None, value) => {

@@ -12,6 +12,40 @@ use super::{
 };
 use crate::raw::Reply;
 
+/// How a server speaks to clients; what is merged keeps its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Manners {
+    pub(crate) hide_errors: bool,
+    pub(crate) reject_arguments: bool,
+}
+
+impl Manners {
+    /// The stricter of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            hide_errors: self.hide_errors || other.hide_errors,
+            reject_arguments: self.reject_arguments || other.reject_arguments,
+        }
+    }
+}
+
+/// What is around a handler besides its server.
+#[derive(Clone, Default)]
+pub(crate) struct Around {
+    pub(crate) layers: Layers,
+    pub(crate) manners: Manners,
+}
+
+impl Around {
+    /// The same, inside another as well.
+    pub(crate) fn within(&self, outer: &Self) -> Self {
+        Self {
+            layers: outer.layers.iter().chain(&self.layers).cloned().collect(),
+            manners: self.manners.and(outer.manners),
+        }
+    }
+}
+
 /// Something a client can call.
 pub(crate) trait Entry: Sync {
     type Result: Ends;
@@ -27,7 +61,7 @@ pub(crate) async fn answer<E: Entry>(
     entry: &E,
     call: &Context<'_>,
 ) -> Result<Reply<E::Result>, ErrorObject> {
-    let around = &call.server().settings.layers;
+    let around = &call.server().settings.around.layers;
     if around.is_empty() && entry.layers().is_empty() {
         return ended(call, entry.attempt(call).await);
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, io, pin::Pin, sync::Arc};
 
+use antiphon_core::template::Bindings;
 use antiphon_types::{
     CallToolResult, CompleteResult, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
@@ -14,6 +15,7 @@ use super::{
     context::Input,
     entry,
     outcome::Ends,
+    resource::{Listing, ResourceEntry, Watching},
     table::{Hints, cut},
 };
 use crate::raw::{
@@ -31,14 +33,19 @@ macro_rules! hinted {
         }
     }};
 }
+/// No URI is longer; matching one takes time.
+const LONGEST_URI: usize = 8 * 1024;
+
 /// The service a server is.
 pub(crate) struct Hosted(pub(crate) Server);
 
 impl Service for Hosted {
     fn about(&self) -> About {
         let settings = &self.0.settings;
+        let capabilities = self.capabilities();
+        _ = self.0.declared.set(capabilities.clone());
         let mut about = About::new(settings.info.clone())
-            .capabilities(self.capabilities())
+            .capabilities(capabilities)
             .changes(self.0.changes.clone());
         if let Some(text) = &settings.instructions {
             about = about.instructions(text);
@@ -90,8 +97,13 @@ impl Service for Hosted {
                 check: entry.checks_input(),
             };
             let context = Context::new(call, tool.name, input, tool.round, &self.0)
+                .mannered(entry.around().manners)
                 .checking_output(entry.checks_output());
-            entry::answer(&*entry, &context).await
+            let reply = entry::answer(&*entry, &context).await?;
+            match entry.check_again(&context, &reply) {
+                Ok(()) => Ok(reply),
+                Err(stop) => CallToolResult::stopped(&context, stop),
+            }
         })
     }
 
@@ -128,7 +140,8 @@ impl Service for Hosted {
                 values: pairs(prompt.arguments()?),
                 checker: entry.checker.as_deref(),
             };
-            let context = Context::new(call, prompt.name, input, prompt.round, &self.0);
+            let context = Context::new(call, prompt.name, input, prompt.round, &self.0)
+                .mannered(entry.around.manners);
             entry::answer(&*entry, &context).await
         })
     }
@@ -157,11 +170,14 @@ impl Service for Hosted {
                 .filter_map(|one| one.fixed().cloned())
                 .collect();
             for template in registry.templates.entries() {
-                let input = nothing();
-                let context = Context::new(call, template.uri(), input, Round::default(), &self.0);
-                match template.list(&context).await {
-                    Ok(listed) => all.extend(listed),
-                    Err(stop) => return Err(refusal(&context, stop)),
+                if !template.lists() {
+                    continue;
+                }
+                let round = Round::default();
+                let context = Context::new(call, template.uri(), nothing(), round, &self.0)
+                    .mannered(template.around.manners);
+                if let Reply::Complete(list) = entry::answer(&Listing(&template), &context).await? {
+                    all.extend(list.resources);
                 }
             }
             let hints = registry.resources.hints();
@@ -196,24 +212,26 @@ impl Service for Hosted {
         resource: ReadResource<'a>,
     ) -> Answering<'a, Reply<ReadResourceResult>> {
         Box::pin(async move {
-            let registry = &self.0.registry;
             let uri = resource.uri;
-            let (entry, bindings) = match registry.resources.get(uri) {
-                Some(entry) => (entry, None),
-                None => match registry.templates.find(|template| template.matches(uri)) {
-                    Some((entry, bindings)) => (entry, Some(bindings)),
-                    // RES-S-09
-                    None => return Err(Error::resource_not_found(uri)),
-                },
+            if uri.len() > LONGEST_URI {
+                let error = format!("A URI has at most {LONGEST_URI} bytes");
+                return Err(Error::invalid_params(error));
+            }
+            // RES-S-09
+            let Some(found) = self.find(uri) else {
+                return Err(Error::resource_not_found(uri));
             };
-            let input = match bindings {
+            let entry = found.entry;
+            let input = match found.bindings {
                 None => nothing(),
                 Some(bindings) => Input::Variables {
                     bindings,
                     checker: entry.checker(),
                 },
             };
-            let context = Context::new(call, uri, input, resource.round, &self.0);
+            let context = Context::new(call, &found.target, input, resource.round, &self.0)
+                .mannered(entry.around.manners)
+                .reading(uri, entry.mime_type());
             entry::answer(&*entry, &context).await
         })
     }
@@ -233,7 +251,7 @@ impl Service for Hosted {
                     };
                     let completing = Completing {
                         completer: completer(&entry.completers, &completion),
-                        layers: &entry.layers,
+                        around: &entry.around,
                     };
                     self.complete_with(call, name, &completing, &completion)
                         .await
@@ -244,7 +262,7 @@ impl Service for Hosted {
                     };
                     let completing = Completing {
                         completer: completer(&entry.completers, &completion),
-                        layers: &entry.layers,
+                        around: &entry.around,
                     };
                     self.complete_with(call, uri, &completing, &completion)
                         .await
@@ -256,19 +274,35 @@ impl Service for Hosted {
         })
     }
 
-    /// Subscriptions to resources that are not watched are not honoured.
+    /// Subscriptions to resources that are not watched, or that a layer keeps from the caller, are
+    /// not honoured.
     fn listen<'a>(
         &'a self,
-        _: &'a Call<'a>,
+        call: &'a Call<'a>,
         mut filter: SubscriptionFilter,
     ) -> Answering<'a, SubscriptionFilter> {
         Box::pin(async move {
             if let Some(uris) = &mut filter.resource_subscriptions {
-                uris.retain(|uri| self.is_watched(uri));
+                let mut honoured = Vec::with_capacity(uris.len());
+                for uri in uris.drain(..) {
+                    if self.may_watch(call, &uri).await {
+                        honoured.push(uri);
+                    }
+                }
+                *uris = honoured;
             }
             Ok(filter)
         })
     }
+}
+
+/// A resource, and how it was found.
+struct Found {
+    entry: Arc<ResourceEntry<()>>,
+    /// The variables of a template.
+    bindings: Option<Bindings>,
+    /// The canonical spelling of the URI.
+    target: String,
 }
 
 impl Hosted {
@@ -287,7 +321,7 @@ impl Hosted {
             let watched = offered.watching || registry.is_watched();
             capabilities = capabilities.resources(true, watched);
         }
-        if registry.completes() {
+        if offered.completions || registry.completes() {
             capabilities = capabilities.completions();
         }
         if offered.logging || registry.logs() {
@@ -296,15 +330,43 @@ impl Hosted {
         capabilities
     }
 
-    fn is_watched(&self, uri: &str) -> bool {
+    /// The resource at a URI. Whatever the spelling, it is the same resource in the same layers.
+    fn find(&self, uri: &str) -> Option<Found> {
         let registry = &self.0.registry;
-        match registry.resources.get(uri) {
-            Some(resource) => resource.is_watched(),
-            None => {
-                let watched = registry.templates.find(|template| template.matches(uri));
-                watched.is_some_and(|(template, _)| template.is_watched())
-            }
+        let fixed = |target: &str| {
+            registry.resources.get(target).map(|entry| Found {
+                entry,
+                bindings: None,
+                target: target.to_owned(),
+            })
+        };
+        fixed(uri).or_else(|| {
+            let (entry, bindings) = registry.templates.find(|template| template.matches(uri))?;
+            let target = entry.expand(&bindings)?;
+            fixed(&target).or(Some(Found {
+                entry,
+                bindings: Some(bindings),
+                target,
+            }))
+        })
+    }
+
+    async fn may_watch(&self, call: &Call<'_>, uri: &str) -> bool {
+        let found = Some(uri).filter(|uri| uri.len() <= LONGEST_URI);
+        let Some(found) = found.and_then(|uri| self.find(uri)) else {
+            return false;
+        };
+        // Changes are announced under the canonical spelling alone.
+        if !found.entry.is_watched() || found.target != uri {
+            return false;
         }
+        let around = &found.entry.around;
+        let context =
+            Context::new(call, uri, nothing(), Round::default(), &self.0).mannered(around.manners);
+        matches!(
+            entry::answer(&Watching(around), &context).await,
+            Ok(Reply::Complete(_))
+        )
     }
 
     async fn complete_with(
@@ -320,9 +382,11 @@ impl Hosted {
             .and_then(|context| context.arguments);
         let input = Input::Typing {
             known: pairs(known.unwrap_or_default()),
+            argument: &completion.argument.name,
             prefix: &completion.argument.value,
         };
-        let context = Context::new(call, target, input, Round::default(), &self.0);
+        let context = Context::new(call, target, input, Round::default(), &self.0)
+            .mannered(completing.around.manners);
         match entry::answer(completing, &context).await? {
             Reply::Complete(result) => Ok(result),
             _ => Err(Error::internal("Internal error")),
@@ -349,13 +413,6 @@ fn nothing<'a>() -> Input<'a> {
 
 fn pairs(arguments: BTreeMap<String, String>) -> Vec<(String, String)> {
     arguments.into_iter().collect()
-}
-
-fn refusal(call: &Context<'_>, stop: super::Stop) -> Error {
-    match ReadResourceResult::stopped(call, stop) {
-        Err(error) => error,
-        Ok(_) => Error::internal("Internal error"),
-    }
 }
 
 fn unknown(what: &str, name: &str) -> Error {

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use antiphon_core::negotiate::shown;
+
 use super::{Context, Outcome, Stop};
 use crate::auth::Principal;
 
@@ -15,8 +17,9 @@ use crate::auth::Principal;
 /// them, and may answer in their place.
 ///
 /// A layer on the server ([`Server::layer`](crate::Server::layer)) is around every tool, prompt,
-/// resource and completion; one on a tool ([`Tool::layer`](crate::Tool::layer)) around that tool
-/// alone. The first layer that was added is the outermost. Layers come before arguments are
+/// resource and completion, and around subscriptions to resources and what templates list; one on a
+/// tool ([`Tool::layer`](crate::Tool::layer)) around that tool alone. The lists of what there is
+/// pass no layer. The first layer that was added is the outermost. Layers come before arguments are
 /// checked. What concerns the HTTP request rather than the call belongs around the HTTP service,
 /// as tower middleware.
 ///
@@ -39,6 +42,13 @@ use crate::auth::Principal;
 pub trait Layer: Send + Sync + 'static {
     /// Handles one call, usually by running `next`.
     fn call(&self, call: &Context<'_>, next: Next<'_>) -> impl Future<Output = Outcome> + Send;
+}
+
+/// One layer around several things: they share, say, a [`RateLimit`].
+impl<L: Layer> Layer for Arc<L> {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        L::call(self, call, next).await
+    }
 }
 
 pub(crate) type Ending<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -131,7 +141,7 @@ impl Layer for Timeout {
         match tokio::time::timeout(self.0, next.run(call)).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                tracing::warn!(target = call.target(), limit = ?self.0, "a call took too long");
+                tracing::warn!(target = &*shown(call.target()), limit = ?self.0, "a call took too long");
                 call.stop(Stop::fail(format!("This took longer than {:?}.", self.0)))
             }
         }
@@ -206,7 +216,10 @@ impl Layer for RateLimit {
         match self.take(call.principal(), Instant::now()) {
             Ok(()) => next.run(call).await,
             Err(wait) => {
-                tracing::warn!(target = call.target(), "a call was over the rate limit");
+                tracing::warn!(
+                    target = &*shown(call.target()),
+                    "a call was over the rate limit"
+                );
                 let seconds = wait.as_secs_f64().ceil();
                 call.stop(Stop::fail(format!(
                     "Too many calls; try again in {seconds} s."

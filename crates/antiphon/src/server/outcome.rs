@@ -1,7 +1,9 @@
 //! [`Outcome`]: how a call ended, whatever it was a call of.
 
+use antiphon_core::negotiate::shown;
 use antiphon_types::{
-    CallToolResult, CompleteResult, ErrorObject, GetPromptResult, InputRequired, ReadResourceResult,
+    CallToolResult, CompleteResult, ErrorObject, GetPromptResult, InputRequired,
+    ListResourcesResult, ReadResourceResult,
 };
 
 use super::{
@@ -24,6 +26,8 @@ pub enum Outcome {
     Resource(Reply<ReadResourceResult>),
     /// A completion's.
     Completion(CompleteResult),
+    /// The list of what a template stands for.
+    Listing(ListResourcesResult),
     /// A JSON-RPC error, of any of them.
     Error(ErrorObject),
 }
@@ -47,6 +51,7 @@ impl Outcome {
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Tool(Reply::Complete(result)) if result.is_error == Some(true) => Verdict::Failed,
+            Self::Tool(Reply::Rendered(result)) if result.is_error => Verdict::Failed,
             Self::Tool(Reply::InputRequired(_))
             | Self::Prompt(Reply::InputRequired(_))
             | Self::Resource(Reply::InputRequired(_)) => Verdict::Asked,
@@ -67,14 +72,14 @@ pub(crate) trait Ends: Sized + Send + 'static {
 impl Ends for CallToolResult {
     /// What a tool cannot do is told in its result, where a model reads it (TOOL-S-24).
     fn stopped(call: &Context<'_>, stop: Stop) -> Result<Reply<Self>, ErrorObject> {
-        let settings = &call.server().settings;
+        let manners = call.manners();
         let text = match stop.why() {
             Why::Fail(text) => text,
-            Why::Error(error) => told(&error, settings.hide_errors, call.method(), call.target()),
+            Why::Error(error) => told(&error, manners.hide_errors, call.method(), call.target()),
             Why::NotFound => "Not found".to_owned(),
             Why::Arguments(violations) => {
                 let text = format!("Invalid arguments for `{}`:\n{violations}", call.target());
-                if settings.reject_arguments {
+                if manners.reject_arguments {
                     let data = serde_json::json!({ "violations": violations });
                     return Err(ErrorObject::invalid_params(text).with_data(data));
                 }
@@ -141,11 +146,45 @@ impl Ends for ReadResourceResult {
     }
 }
 
-impl Ends for CompleteResult {
+impl Ends for ListResourcesResult {
     fn stopped(call: &Context<'_>, stop: Stop) -> Result<Reply<Self>, ErrorObject> {
         match refused(call, stop) {
             Ok(_) => {
-                let target = call.target();
+                let target = &*shown(call.target());
+                tracing::error!(target, "a list cannot ask (MRTR-S-03)");
+                Err(ErrorObject::internal("Internal error"))
+            }
+            Err(Some(error)) => Err(error),
+            Err(None) => Ok(Reply::Complete(Self::new(Vec::new()))),
+        }
+    }
+
+    fn wrap(answer: Result<Reply<Self>, ErrorObject>) -> Outcome {
+        match answer {
+            Ok(Reply::Complete(list)) => Outcome::Listing(list),
+            Ok(_) => Outcome::Error(ErrorObject::internal("Internal error")),
+            Err(error) => Outcome::Error(error),
+        }
+    }
+
+    fn unwrap(outcome: Outcome) -> Result<Reply<Self>, ErrorObject> {
+        match outcome {
+            Outcome::Listing(list) => Ok(Reply::Complete(list)),
+            other => Err(error_of(other)),
+        }
+    }
+}
+
+impl Ends for CompleteResult {
+    fn stopped(call: &Context<'_>, stop: Stop) -> Result<Reply<Self>, ErrorObject> {
+        // While the user types, not every argument is there yet.
+        let stop = match stop.why() {
+            Why::Arguments(_) => return Ok(Reply::Complete(Self::new(Vec::new()))),
+            why => Stop::because(why),
+        };
+        match refused(call, stop) {
+            Ok(_) => {
+                let target = &*shown(call.target());
                 tracing::error!(target, "a completion cannot ask (MRTR-S-03)");
                 Err(ErrorObject::internal("Internal error"))
             }
@@ -175,7 +214,7 @@ fn refused(call: &Context<'_>, stop: Stop) -> Result<InputRequired, Option<Error
     Err(Some(match stop.why() {
         Why::Fail(text) => ErrorObject::internal(text),
         Why::Error(error) => {
-            let hide = call.server().settings.hide_errors;
+            let hide = call.manners().hide_errors;
             ErrorObject::internal(told(&error, hide, call.method(), call.target()))
         }
         Why::Reject(error) => error,

@@ -9,7 +9,7 @@ use antiphon_types::{
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer,
     completion::Completer,
-    entry::{Entry, RegistrationError, check_name},
+    entry::{Around, Entry, RegistrationError, check_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
 };
@@ -49,7 +49,7 @@ use crate::schema::{self, Described, InvalidSchema, SpeltChecker};
 pub struct Prompt<S = ()> {
     definition: types::Prompt,
     handler: Arc<dyn Run<GetPromptResult, S>>,
-    layers: Layers,
+    around: Around,
     input: Option<Result<Described, InvalidSchema>>,
     completers: Vec<Completer<S>>,
     logs: bool,
@@ -69,7 +69,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         Self {
             definition: types::Prompt::new(name),
             handler: Arc::new(Typed::new(handler)),
-            layers: Layers::new(),
+            around: Around::default(),
             logs: description.wants_logging(),
             input: description.into_parts().0,
             completers: Vec::new(),
@@ -84,6 +84,9 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         F::Output: IntoReply<CompleteResult>,
         M: Extract<S>,
     {
+        let mut description = Description::default();
+        M::describe(&mut description);
+        self.logs |= description.wants_logging();
         self.completers
             .push(Completer::handler(argument.into(), handler));
         self
@@ -105,7 +108,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
                 handler: self.handler,
                 state,
             }),
-            layers: self.layers,
+            around: self.around,
             input: self.input,
             logs: self.logs,
         }
@@ -150,7 +153,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         }
         Ok(PromptEntry {
             handler: self.handler,
-            layers: self.layers,
+            around: self.around,
             definition: Arc::new(definition),
             completers,
             checker,
@@ -160,6 +163,11 @@ impl<S: Send + Sync + 'static> Prompt<S> {
 }
 
 impl<S> Prompt<S> {
+    /// Whether anything of it is completed, as far as that is known before it is registered.
+    pub(crate) fn completes(&self) -> bool {
+        !self.completers.is_empty()
+    }
+
     /// Its name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.definition.title = Some(title.into());
@@ -201,7 +209,7 @@ impl<S> Prompt<S> {
 
     /// Runs `layer` around this prompt and its completions, inside the layers it has.
     pub fn layer(mut self, layer: impl Layer) -> Self {
-        self.layers.push(Arc::new(layer));
+        self.around.layers.push(Arc::new(layer));
         self
     }
 }
@@ -215,7 +223,7 @@ impl<S> fmt::Debug for Prompt<S> {
 /// A prompt that is registered.
 pub(crate) struct PromptEntry<S> {
     handler: Arc<dyn Run<GetPromptResult, S>>,
-    pub(crate) layers: Layers,
+    pub(crate) around: Around,
     pub(crate) definition: Arc<types::Prompt>,
     pub(crate) completers: Vec<Completer<S>>,
     pub(crate) checker: Option<Arc<SpeltChecker>>,
@@ -223,11 +231,11 @@ pub(crate) struct PromptEntry<S> {
 }
 
 impl<S> PromptEntry<S> {
-    /// The same, inside these layers as well.
-    pub(crate) fn within(&self, outer: &Layers) -> Self {
+    /// The same, inside what is around another server.
+    pub(crate) fn within(&self, outer: &Around) -> Self {
         Self {
             handler: self.handler.clone(),
-            layers: outer.iter().chain(&self.layers).cloned().collect(),
+            around: self.around.within(outer),
             definition: self.definition.clone(),
             completers: self.completers.clone(),
             checker: self.checker.clone(),
@@ -243,7 +251,7 @@ impl<S: Clone + Send + Sync + 'static> PromptEntry<S> {
                 handler: self.handler.clone(),
                 state: state.clone(),
             }),
-            layers: self.layers.clone(),
+            around: self.around.clone(),
             definition: self.definition.clone(),
             completers: self
                 .completers
@@ -260,7 +268,7 @@ impl Entry for PromptEntry<()> {
     type Result = GetPromptResult;
 
     fn layers(&self) -> &Layers {
-        &self.layers
+        &self.around.layers
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, GetPromptResult> {

@@ -4,11 +4,16 @@ use std::fmt;
 
 use antiphon_types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    ServerCapabilities,
 };
 
 use super::{
-    Prompt, Resource, Tool, entry::RegistrationError, layer::Layers, prompt::PromptEntry,
-    resource::ResourceEntry, table::Table, tool::ToolEntry,
+    Prompt, Resource, Tool,
+    entry::{Around, RegistrationError},
+    prompt::PromptEntry,
+    resource::ResourceEntry,
+    table::Table,
+    tool::ToolEntry,
 };
 use crate::raw::Changes;
 
@@ -43,8 +48,8 @@ impl<S> fmt::Debug for Registry<S> {
 }
 
 impl<S> Registry<S> {
-    /// Adds all of another, inside these layers as well.
-    pub(crate) fn append(&self, other: &Self, outer: &Layers) -> Result<(), RegistrationError> {
+    /// Adds all of another, inside what is around that one.
+    pub(crate) fn append(&self, other: &Self, outer: &Around) -> Result<(), RegistrationError> {
         self.tools
             .append(&other.tools, |entry| entry.within(outer))
             .map_err(|name| taken("tool", &name))?;
@@ -101,7 +106,7 @@ impl<S: Clone + Send + Sync + 'static> Registry<S> {
 pub trait Offer<S>: sealed::Sealed<S> {}
 
 pub(crate) mod sealed {
-    use super::{Changes, RegistrationError, Registry};
+    use super::{Changes, RegistrationError, Registry, ServerCapabilities};
 
     #[expect(unnameable_types, reason = "the trait is sealed")]
     pub trait Sealed<S>: Sized {
@@ -111,7 +116,11 @@ pub(crate) mod sealed {
             self,
             registry: &Registry<S>,
             changes: &Changes,
+            replace: bool,
         ) -> Result<(), RegistrationError>;
+
+        /// How to declare it, if these capabilities do not.
+        fn undeclared(&self, declared: &ServerCapabilities) -> Option<&'static str>;
     }
 }
 
@@ -124,44 +133,83 @@ impl<S: Send + Sync + 'static> Offer<S> for Resource<S> {}
 
 #[expect(private_interfaces, reason = "the trait is sealed")]
 impl<S: Send + Sync + 'static> sealed::Sealed<S> for Tool<S> {
-    fn register(self, registry: &Registry<S>, changes: &Changes) -> Result<(), RegistrationError> {
+    fn register(
+        self,
+        registry: &Registry<S>,
+        changes: &Changes,
+        replace: bool,
+    ) -> Result<(), RegistrationError> {
         let entry = self.finish()?;
         let name = entry.definition().name.clone();
-        if !registry.tools.insert(&name, entry) {
+        if !registry.tools.put(&name, entry, replace) {
             return Err(taken("tool", &name));
         }
         changes.tools();
         Ok(())
     }
+
+    fn undeclared(&self, declared: &ServerCapabilities) -> Option<&'static str> {
+        declared.tools.is_none().then_some("offer_tools()")
+    }
 }
 
 #[expect(private_interfaces, reason = "the trait is sealed")]
 impl<S: Send + Sync + 'static> sealed::Sealed<S> for Prompt<S> {
-    fn register(self, registry: &Registry<S>, changes: &Changes) -> Result<(), RegistrationError> {
+    fn register(
+        self,
+        registry: &Registry<S>,
+        changes: &Changes,
+        replace: bool,
+    ) -> Result<(), RegistrationError> {
         let entry = self.finish()?;
         let name = entry.definition.name.clone();
-        if !registry.prompts.insert(&name, entry) {
+        if !registry.prompts.put(&name, entry, replace) {
             return Err(taken("prompt", &name));
         }
         changes.prompts();
         Ok(())
     }
+
+    fn undeclared(&self, declared: &ServerCapabilities) -> Option<&'static str> {
+        match declared.prompts {
+            None => Some("offer_prompts()"),
+            Some(_) if self.completes() && declared.completions.is_none() => {
+                Some("offer_completions()")
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 #[expect(private_interfaces, reason = "the trait is sealed")]
 impl<S: Send + Sync + 'static> sealed::Sealed<S> for Resource<S> {
-    fn register(self, registry: &Registry<S>, changes: &Changes) -> Result<(), RegistrationError> {
+    fn register(
+        self,
+        registry: &Registry<S>,
+        changes: &Changes,
+        replace: bool,
+    ) -> Result<(), RegistrationError> {
         let entry = self.finish()?;
         let uri = entry.uri().to_owned();
         let added = match entry.is_template() {
-            true => registry.templates.insert(&uri, entry),
-            false => registry.resources.insert(&uri, entry),
+            true => registry.templates.put(&uri, entry, replace),
+            false => registry.resources.put(&uri, entry, replace),
         };
         if !added {
             return Err(taken("resource", &uri));
         }
         changes.resources();
         Ok(())
+    }
+
+    fn undeclared(&self, declared: &ServerCapabilities) -> Option<&'static str> {
+        let Some(resources) = &declared.resources else {
+            return Some("offer_resources()");
+        };
+        if self.is_watched() && resources.subscribe != Some(true) {
+            return Some("offer_resources()");
+        }
+        (self.completes() && declared.completions.is_none()).then_some("offer_completions()")
     }
 }
 

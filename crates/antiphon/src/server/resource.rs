@@ -11,7 +11,7 @@ use antiphon_types::{
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
     completion::Completer,
-    entry::{Entry, RegistrationError, check_name},
+    entry::{Around, Entry, RegistrationError, check_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
 };
@@ -61,7 +61,7 @@ pub struct Resource<S = ()> {
     watched: bool,
     handler: Arc<dyn Run<ReadResourceResult, S>>,
     lister: Option<Arc<dyn Run<ListResourcesResult, S>>>,
-    layers: Layers,
+    around: Around,
     input: Option<Result<Described, InvalidSchema>>,
     completers: Vec<Completer<S>>,
     logs: bool,
@@ -92,7 +92,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
             watched: false,
             handler: Arc::new(Typed::new(handler)),
             lister: None,
-            layers: Layers::new(),
+            around: Around::default(),
             logs: description.wants_logging(),
             input: description.into_parts().0,
             completers: Vec::new(),
@@ -108,6 +108,9 @@ impl<S: Send + Sync + 'static> Resource<S> {
         F::Output: IntoReply<CompleteResult>,
         M: Extract<S>,
     {
+        let mut description = Description::default();
+        M::describe(&mut description);
+        self.logs |= description.wants_logging();
         self.completers
             .push(Completer::handler(variable.into(), handler));
         self
@@ -122,6 +125,9 @@ impl<S: Send + Sync + 'static> Resource<S> {
         F::Output: IntoReply<ListResourcesResult>,
         M: Extract<S>,
     {
+        let mut description = Description::default();
+        M::describe(&mut description);
+        self.logs |= description.wants_logging();
         self.lister = Some(Arc::new(Typed::new(handler)));
         self
     }
@@ -150,7 +156,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
                 .map(|one| one.with_state(&state))
                 .collect(),
             handler: bound(&self.handler, &state),
-            layers: self.layers,
+            around: self.around,
             input: self.input,
             logs: self.logs,
         }
@@ -231,7 +237,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         Ok(ResourceEntry {
             handler: self.handler,
             lister: self.lister,
-            layers: self.layers,
+            around: self.around,
             completers,
             about: Arc::new(About {
                 definition,
@@ -245,6 +251,15 @@ impl<S: Send + Sync + 'static> Resource<S> {
 }
 
 impl<S> Resource<S> {
+    /// Whether anything of it is completed, as far as that is known before it is registered.
+    pub(crate) fn completes(&self) -> bool {
+        !self.completers.is_empty()
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched
+    }
+
     /// Its name; otherwise made from the URI.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -321,7 +336,7 @@ impl<S> Resource<S> {
 
     /// Runs `layer` around this resource and its completions, inside the layers it has.
     pub fn layer(mut self, layer: impl Layer) -> Self {
-        self.layers.push(Arc::new(layer));
+        self.around.layers.push(Arc::new(layer));
         self
     }
 }
@@ -350,9 +365,17 @@ fn check_uri(uri: &str) -> Result<(), &'static str> {
     {
         return Err("a URI begins with a scheme, such as `shop:`");
     }
-    match uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        true => Err("a URI has no spaces and no control characters; escape them"),
-        false => Ok(()),
+    // What no URI holds, braces aside: a template is looked at more closely elsewhere.
+    let illegal = |c: char| !c.is_ascii_graphic() || "\"<>\\^`|".contains(c);
+    if uri.chars().any(illegal) {
+        return Err("a URI has no spaces, quotes or letters beyond ASCII; escape them");
+    }
+    let hex = |digit: Option<&u8>| digit.is_some_and(u8::is_ascii_hexdigit);
+    let escapes = uri.as_bytes();
+    let mut percent = (0..escapes.len()).filter(|at| escapes[*at] == b'%');
+    match percent.all(|at| hex(escapes.get(at + 1)) && hex(escapes.get(at + 2))) {
+        true => Ok(()),
+        false => Err("a `%` in a URI is followed by two hexadecimal digits"),
     }
 }
 
@@ -367,7 +390,7 @@ fn name_of(uri: &str) -> String {
 pub(crate) struct ResourceEntry<S> {
     handler: Arc<dyn Run<ReadResourceResult, S>>,
     lister: Option<Arc<dyn Run<ListResourcesResult, S>>>,
-    pub(crate) layers: Layers,
+    pub(crate) around: Around,
     pub(crate) completers: Vec<Completer<S>>,
     about: Arc<About>,
 }
@@ -420,6 +443,14 @@ impl<S> ResourceEntry<S> {
         }
     }
 
+    /// The URI of these variables, if this is a template.
+    pub(crate) fn expand(&self, bindings: &Bindings) -> Option<String> {
+        match &self.about.definition {
+            Definition::Fixed(_) => None,
+            Definition::Template(template, _) => Some(template.expand(bindings)),
+        }
+    }
+
     pub(crate) fn is_watched(&self) -> bool {
         self.about.watched
     }
@@ -436,19 +467,19 @@ impl<S> ResourceEntry<S> {
         self.lister.is_some()
     }
 
-    fn mime_type(&self) -> Option<&str> {
+    pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.about.definition {
             Definition::Fixed(definition) => definition.mime_type.as_deref(),
             Definition::Template(_, definition) => definition.mime_type.as_deref(),
         }
     }
 
-    /// The same, inside these layers as well.
-    pub(crate) fn within(&self, outer: &Layers) -> Self {
+    /// The same, inside what is around another server.
+    pub(crate) fn within(&self, outer: &Around) -> Self {
         Self {
             handler: self.handler.clone(),
             lister: self.lister.clone(),
-            layers: outer.iter().chain(&self.layers).cloned().collect(),
+            around: self.around.within(outer),
             completers: self.completers.clone(),
             about: self.about.clone(),
         }
@@ -460,7 +491,7 @@ impl<S: Clone + Send + Sync + 'static> ResourceEntry<S> {
         ResourceEntry {
             handler: bound(&self.handler, state),
             lister: self.lister.as_ref().map(|handler| bound(handler, state)),
-            layers: self.layers.clone(),
+            around: self.around.clone(),
             completers: self
                 .completers
                 .iter()
@@ -472,24 +503,6 @@ impl<S: Clone + Send + Sync + 'static> ResourceEntry<S> {
 }
 
 impl ResourceEntry<()> {
-    /// What this template stands for at the moment.
-    pub(crate) async fn list(&self, call: &Context<'_>) -> Result<Vec<types::Resource>, Stop> {
-        let Some(lister) = &self.lister else {
-            return Ok(Vec::new());
-        };
-        match lister.run(call, &()).await? {
-            Reply::Complete(mut list) => {
-                for resource in &mut list.resources {
-                    if resource.mime_type.is_none() {
-                        resource.mime_type = self.mime_type().map(str::to_owned);
-                    }
-                }
-                Ok(list.resources)
-            }
-            _ => Err(Stop::reject(-32603, "Internal error")),
-        }
-    }
-
     fn finish(&self, mut result: ReadResourceResult) -> ReadResourceResult {
         if let Some(mime_type) = self.mime_type() {
             for contents in &mut result.contents {
@@ -513,7 +526,7 @@ impl Entry for ResourceEntry<()> {
     type Result = ReadResourceResult;
 
     fn layers(&self) -> &Layers {
-        &self.layers
+        &self.around.layers
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, ReadResourceResult> {
@@ -523,6 +536,49 @@ impl Entry for ResourceEntry<()> {
                 reply => reply,
             })
         })
+    }
+}
+
+/// What a template stands for at the moment.
+pub(crate) struct Listing<'e>(pub(crate) &'e ResourceEntry<()>);
+
+impl Entry for Listing<'_> {
+    type Result = ListResourcesResult;
+
+    fn layers(&self) -> &Layers {
+        &self.0.around.layers
+    }
+
+    fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, ListResourcesResult> {
+        Box::pin(async move {
+            let Some(lister) = &self.0.lister else {
+                return Err(Stop::not_found());
+            };
+            let mut reply = lister.run(call, &()).await?;
+            if let Reply::Complete(list) = &mut reply {
+                for resource in &mut list.resources {
+                    if resource.mime_type.is_none() {
+                        resource.mime_type = self.0.mime_type().map(str::to_owned);
+                    }
+                }
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// A wish to be told when a resource changes: granted, if all layers let it through.
+pub(crate) struct Watching<'e>(pub(crate) &'e Around);
+
+impl Entry for Watching<'_> {
+    type Result = ReadResourceResult;
+
+    fn layers(&self) -> &Layers {
+        &self.0.layers
+    }
+
+    fn attempt<'a>(&'a self, _: &'a Context<'a>) -> Running<'a, ReadResourceResult> {
+        Box::pin(async { Ok(Reply::Complete(ReadResourceResult::new(Vec::new()))) })
     }
 }
 
@@ -556,6 +612,11 @@ mod tests {
             "1shop://a",
             "shop shop://a",
             "shop://a b",
+            "shop://caf\u{e9}",
+            "shop://<x>",
+            "shop://a\\b",
+            "shop://a%zz",
+            "shop://a%2",
             ":a",
             "{scheme}://a",
         ] {

@@ -8,19 +8,19 @@ use std::{
 
 use antiphon_types::{
     CacheScope, CallToolResult, GetPromptResult, Icon, Implementation, ReadResourceResult,
+    ServerCapabilities,
 };
 
 use super::{
     Extract, Handler, IntoReply, Layer, Prompt, Resource, Tool,
-    entry::RegistrationError,
+    entry::{Around, RegistrationError},
     hosted::Hosted,
-    layer::Layers,
     lifecycle::Hooks,
     registry::{Offer, Registry},
 };
 use crate::{
     Limits,
-    raw::{Changes, Endpoint, Observer, Watcher},
+    raw::{Answered, Changes, Endpoint, Observer, Watcher},
 };
 
 /// A server: tools, prompts and resources, under a name.
@@ -55,6 +55,8 @@ pub struct Server<S = ()> {
     pub(crate) changes: Changes,
     pub(crate) hooks: Hooks<S>,
     endpoint: Arc<OnceLock<Endpoint>>,
+    /// What clients were told there is.
+    pub(crate) declared: Arc<OnceLock<ServerCapabilities>>,
 }
 
 /// What is settled when a server is served.
@@ -63,9 +65,7 @@ pub(crate) struct Settings {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
-    pub(crate) layers: Layers,
-    pub(crate) hide_errors: bool,
-    pub(crate) reject_arguments: bool,
+    pub(crate) around: Around,
     pub(crate) anonymous: bool,
     pub(crate) discover: Option<(Duration, CacheScope)>,
     pub(crate) offered: Offered,
@@ -79,6 +79,7 @@ pub(crate) struct Offered {
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) watching: bool,
+    pub(crate) completions: bool,
     pub(crate) logging: bool,
 }
 
@@ -113,9 +114,7 @@ impl<S: Send + Sync + 'static> Server<S> {
                 info,
                 instructions: None,
                 limits: Limits::default(),
-                layers: Layers::new(),
-                hide_errors: false,
-                reject_arguments: false,
+                around: Around::default(),
                 anonymous: false,
                 discover: None,
                 offered: Offered::default(),
@@ -124,6 +123,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             changes: Changes::new(),
             hooks: Hooks::default(),
             endpoint: Arc::default(),
+            declared: Arc::default(),
         }
     }
 
@@ -187,8 +187,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Adds all that another server offers, inside the layers that one has. Its name,
-    /// instructions and limits are dropped.
+    /// Adds all that another server offers at this moment, inside the layers that one has, and as
+    /// strict as it is about errors and arguments. Its name, instructions, limits, observer, cache
+    /// hints and page size are dropped.
     ///
     /// # Panics
     /// If a name is taken.
@@ -196,15 +197,17 @@ impl<S: Send + Sync + 'static> Server<S> {
     pub fn merge(mut self, other: Self) -> Self {
         if let Err(error) = self
             .registry
-            .append(&other.registry, &other.settings.layers)
+            .append(&other.registry, &other.settings.around)
         {
             panic!("{error}");
         }
         self.hooks.append(other.hooks);
-        self
+        self.anew()
     }
 
     /// Gives the handlers their state. Each call gets a clone of it.
+    ///
+    /// The result is another server: take the clones that change it while it runs from this one.
     pub fn with_state<Other>(self, state: S) -> Server<Other>
     where
         S: Clone,
@@ -215,6 +218,7 @@ impl<S: Send + Sync + 'static> Server<S> {
             changes: self.changes,
             hooks: self.hooks.with_state(&state),
             endpoint: Arc::default(),
+            declared: Arc::default(),
         }
     }
 
@@ -226,7 +230,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         self.hooks.on_start(work);
-        self
+        self.anew()
     }
 
     /// Runs `work` with the state after the last call has been answered, when the server ends in
@@ -236,7 +240,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         F: Future<Output = ()> + Send + 'static,
     {
         self.hooks.on_stop(work);
-        self
+        self.anew()
     }
 }
 
@@ -244,8 +248,13 @@ impl<S: Send + Sync + 'static> Server<S> {
 impl<S> Server<S> {
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(Arc::make_mut(&mut self.settings));
-        // What was served before keeps its settings.
+        self.anew()
+    }
+
+    /// What was served before stays as it was.
+    fn anew(mut self) -> Self {
         self.endpoint = Arc::default();
+        self.declared = Arc::default();
         self
     }
 
@@ -293,24 +302,32 @@ impl<S> Server<S> {
     /// Runs `layer` around every tool, prompt, resource and completion, inside the layers that are
     /// there.
     pub fn layer(self, layer: impl Layer) -> Self {
-        self.set(|settings| settings.layers.push(Arc::new(layer)))
+        self.set(|settings| settings.around.layers.push(Arc::new(layer)))
     }
 
-    /// Tells `observer` how each request ended: a hook for metrics.
+    /// Tells `observer` how each request ended: a hook for metrics. There may be several.
     pub fn observe(self, observer: impl Observer) -> Self {
-        self.set(|settings| settings.observer = Some(Watcher(Arc::new(observer))))
+        self.set(|settings| {
+            settings.observer = Some(match settings.observer.take() {
+                None => Watcher(Arc::new(observer)),
+                Some(before) => Watcher(Arc::new(move |answered: &Answered<'_>| {
+                    before.0.answered(answered);
+                    observer.answered(answered);
+                })),
+            });
+        })
     }
 
     /// Tells clients a fixed text and an incident number instead of what an error says. The log
     /// has both. Texts of [`Stop::fail`](crate::Stop::fail) are meant for clients and stay.
     pub fn hide_errors(self) -> Self {
-        self.set(|settings| settings.hide_errors = true)
+        self.set(|settings| settings.around.manners.hide_errors = true)
     }
 
     /// Answers arguments that violate a tool's schema with the error `-32602` instead of an error
     /// result. A model sees the result, but rarely the error (AMB-10).
     pub fn reject_invalid_arguments(self) -> Self {
-        self.set(|settings| settings.reject_arguments = true)
+        self.set(|settings| settings.around.manners.reject_arguments = true)
     }
 
     /// Declares tools although there may be none yet: they come while the server runs.
@@ -329,6 +346,11 @@ impl<S> Server<S> {
             settings.offered.resources = true;
             settings.offered.watching = true;
         })
+    }
+
+    /// Declares completions although there may be none yet.
+    pub fn offer_completions(self) -> Self {
+        self.set(|settings| settings.offered.completions = true)
     }
 
     /// Declares log messages although no handler takes a [`Logger`](crate::Logger): layers or
@@ -385,9 +407,36 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// [`Tool::with_state`].
     ///
     /// # Errors
-    /// If its name is taken or not allowed, or its schema is not valid. Nothing has changed then.
+    /// If its name is taken or not allowed, its schema is not valid, or the server was served
+    /// without declaring things of its kind ([`offer_tools`](Self::offer_tools) and its like do).
+    /// Nothing has changed then.
     pub fn insert(&self, offer: impl Offer<S>) -> Result<(), RegistrationError> {
-        offer.register(&self.registry, &self.changes)
+        self.check_declared(&offer)?;
+        offer.register(&self.registry, &self.changes, false)
+    }
+
+    /// Puts a [`Tool`], a [`Prompt`] or a [`Resource`] in the place of the one of the same name, or
+    /// adds it. No call in between finds nothing there.
+    ///
+    /// # Errors
+    /// Those of [`insert`](Self::insert), but for the name that is taken.
+    pub fn replace(&self, offer: impl Offer<S>) -> Result<(), RegistrationError> {
+        self.check_declared(&offer)?;
+        offer.register(&self.registry, &self.changes, true)
+    }
+
+    fn check_declared(&self, offer: &impl Offer<S>) -> Result<(), RegistrationError> {
+        let missing = self
+            .declared
+            .get()
+            .and_then(|declared| offer.undeclared(declared));
+        match missing {
+            None => Ok(()),
+            Some(how) => Err(RegistrationError::new(format!(
+                "clients were not told that there could be such things: build the server with \
+                 `{how}`"
+            ))),
+        }
     }
 
     /// Removes a tool; whether there was one. Calls that run go on.
@@ -515,6 +564,7 @@ impl<S> Clone for Server<S> {
             changes: self.changes.clone(),
             hooks: self.hooks.clone(),
             endpoint: self.endpoint.clone(),
+            declared: self.declared.clone(),
         }
     }
 }

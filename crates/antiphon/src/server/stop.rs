@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use antiphon_core::negotiate::shown;
 use antiphon_types::{ErrorObject, InputRequired};
 
 use crate::schema::Violations;
@@ -94,6 +95,10 @@ impl Stop {
         Self(Box::new(Why::Arguments(violations)))
     }
 
+    pub(crate) fn because(why: Why) -> Self {
+        Self(Box::new(why))
+    }
+
     pub(crate) fn why(self) -> Why {
         *self.0
     }
@@ -163,6 +168,7 @@ impl<T, E: Into<BoxError>> OrFail<T> for Result<T, E> {
 /// Writes an error with all its causes to the log, and returns what the client is told.
 pub(crate) fn told(error: &BoxError, hide: bool, method: &str, target: &str) -> String {
     let causes = Causes(&**error);
+    let target = &*shown(target);
     if hide {
         let id = incident();
         tracing::warn!(method, target, %error, %causes, id, "a handler failed");

@@ -47,12 +47,13 @@ impl<E, L> Default for Table<E, L> {
 }
 
 impl<E, L> Table<E, L> {
-    /// Adds an entry; `false` if the key is taken.
-    pub(crate) fn insert(&self, key: &str, entry: E) -> bool {
-        self.put(key, Arc::new(entry), true)
+    /// Adds an entry, or puts it in the place of another; `false` if the key is taken.
+    pub(crate) fn put(&self, key: &str, entry: E, replace: bool) -> bool {
+        let entry = Arc::new(entry);
+        (replace && self.replace(key, entry.clone())) || self.add(key, entry, true)
     }
 
-    fn put(&self, key: &str, entry: Arc<E>, enabled: bool) -> bool {
+    fn add(&self, key: &str, entry: Arc<E>, enabled: bool) -> bool {
         let mut rows = self.write();
         if rows.places.contains_key(key) {
             return false;
@@ -74,11 +75,27 @@ impl<E, L> Table<E, L> {
         let Some(place) = rows.places.remove(key) else {
             return false;
         };
-        rows.rows.remove(place);
+        let removed = rows.rows.remove(place);
         for later in rows.places.values_mut().filter(|later| **later > place) {
             *later -= 1;
         }
         rows.pages = OnceLock::new();
+        drop(rows);
+        // Only now: dropping a handler runs code of its author, which may come back here.
+        drop(removed);
+        true
+    }
+
+    /// Puts an entry in the place of one with the same key; `false` if there is none.
+    fn replace(&self, key: &str, entry: Arc<E>) -> bool {
+        let mut rows = self.write();
+        let Some(place) = rows.places.get(key).copied() else {
+            return false;
+        };
+        let replaced = std::mem::replace(&mut rows.rows[place].entry, entry);
+        rows.pages = OnceLock::new();
+        drop(rows);
+        drop(replaced);
         true
     }
 
@@ -125,7 +142,7 @@ impl<E, L> Table<E, L> {
         let table = Table::default();
         table.set_hints(|hints| *hints = self.read().hints);
         for row in &self.read().rows {
-            table.put(&row.key, Arc::new(make(&row.entry)), row.enabled);
+            table.add(&row.key, Arc::new(make(&row.entry)), row.enabled);
         }
         table
     }
@@ -133,9 +150,14 @@ impl<E, L> Table<E, L> {
     /// Adds the rows of another table, each made into something else; the first key that was
     /// taken is the error.
     pub(crate) fn append(&self, other: &Self, make: impl Fn(&E) -> E) -> Result<(), String> {
-        for row in &other.read().rows {
-            if !self.put(&row.key, Arc::new(make(&row.entry)), row.enabled) {
-                return Err(row.key.clone());
+        let rows: Vec<_> = {
+            let other = other.read();
+            let made = |row: &Row<E>| (row.key.clone(), Arc::new(make(&row.entry)), row.enabled);
+            other.rows.iter().map(made).collect()
+        };
+        for (key, entry, enabled) in rows {
+            if !self.add(&key, entry, enabled) {
+                return Err(key);
             }
         }
         Ok(())
@@ -224,9 +246,9 @@ mod tests {
     fn lists_keep_their_order_through_changes() {
         let table = Names::default();
         for name in ["c", "a", "d", "b"] {
-            assert!(table.insert(name, name));
+            assert!(table.put(name, name, false));
         }
-        assert!(!table.insert("a", "again"));
+        assert!(!table.put("a", "again", false));
         assert_eq!(listed(&table), "cadb");
         assert_eq!(table.enable("a", false), Some(true));
         assert_eq!(table.enable("a", false), Some(false));
@@ -239,7 +261,9 @@ mod tests {
         assert_eq!(listed(&table), "adb");
         assert_eq!(table.get("b").as_deref(), Some(&"b"));
         assert_eq!(table.get("d").as_deref(), Some(&"d"));
-        table.insert("c", "c");
+        table.put("c", "c", true);
         assert_eq!(listed(&table), "adbc");
+        table.put("d", "x", true);
+        assert_eq!(listed(&table), "axbc");
     }
 }

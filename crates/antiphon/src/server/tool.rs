@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
-    entry::{Entry, RegistrationError, check_tool_name},
+    entry::{Around, Entry, RegistrationError, check_tool_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
 };
@@ -42,7 +42,7 @@ use crate::{
 pub struct Tool<S = ()> {
     definition: types::Tool,
     handler: Arc<dyn Run<CallToolResult, S>>,
-    layers: Layers,
+    around: Around,
     input: Option<Result<Described, InvalidSchema>>,
     output: Option<Output>,
     logs: bool,
@@ -71,7 +71,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         Self {
             definition: types::Tool::new(name, Map::new()),
             handler: Arc::new(Typed::new(handler)),
-            layers: Layers::new(),
+            around: Around::default(),
             input,
             output: output.map(|described| Output {
                 schema: Ok(described.schema),
@@ -177,7 +177,7 @@ impl<S> Tool<S> {
 
     /// Runs `layer` around this tool, inside the layers it has.
     pub fn layer(mut self, layer: impl Layer) -> Self {
-        self.layers.push(Arc::new(layer));
+        self.around.layers.push(Arc::new(layer));
         self
     }
 }
@@ -191,7 +191,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
                 handler: self.handler,
                 state,
             }),
-            layers: self.layers,
+            around: self.around,
             input: self.input,
             output: self.output,
             logs: self.logs,
@@ -234,7 +234,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         }
         Ok(ToolEntry {
             handler: self.handler,
-            layers: self.layers,
+            around: self.around,
             about: Arc::new(About {
                 definition,
                 checker,
@@ -257,7 +257,7 @@ impl<S> fmt::Debug for Tool<S> {
 /// A tool that is registered.
 pub(crate) struct ToolEntry<S> {
     handler: Arc<dyn Run<CallToolResult, S>>,
-    layers: Layers,
+    around: Around,
     about: Arc<About>,
 }
 
@@ -274,6 +274,10 @@ struct About {
 impl<S> ToolEntry<S> {
     pub(crate) fn definition(&self) -> &types::Tool {
         &self.about.definition
+    }
+
+    pub(crate) fn around(&self) -> &Around {
+        &self.around
     }
 
     pub(crate) fn checker(&self) -> &Checker {
@@ -296,11 +300,11 @@ impl<S> ToolEntry<S> {
         self.about.logs
     }
 
-    /// The same, inside these layers as well.
-    pub(crate) fn within(&self, outer: &Layers) -> Self {
+    /// The same, inside what is around another server.
+    pub(crate) fn within(&self, outer: &Around) -> Self {
         Self {
             handler: self.handler.clone(),
-            layers: outer.iter().chain(&self.layers).cloned().collect(),
+            around: self.around.within(outer),
             about: self.about.clone(),
         }
     }
@@ -313,7 +317,7 @@ impl<S: Clone + Send + Sync + 'static> ToolEntry<S> {
                 handler: self.handler.clone(),
                 state: state.clone(),
             }),
-            layers: self.layers.clone(),
+            around: self.around.clone(),
             about: self.about.clone(),
         }
     }
@@ -323,7 +327,7 @@ impl Entry for ToolEntry<()> {
     type Result = CallToolResult;
 
     fn layers(&self) -> &Layers {
-        &self.layers
+        &self.around.layers
     }
 
     fn attempt<'a>(&'a self, call: &'a Context<'a>) -> Running<'a, CallToolResult> {
@@ -339,6 +343,19 @@ impl Entry for ToolEntry<()> {
 }
 
 impl ToolEntry<()> {
+    /// Checks the result once more if a layer may have made another of it.
+    pub(crate) fn check_again(
+        &self,
+        call: &Context<'_>,
+        reply: &Reply<CallToolResult>,
+    ) -> Result<(), Stop> {
+        let layers = [&call.server().settings.around.layers, &self.around.layers];
+        match layers.iter().all(|layers| layers.is_empty()) {
+            true => Ok(()),
+            false => self.check_output(reply),
+        }
+    }
+
     /// TOOL-S-21. A result that says it failed carries what it likes.
     fn check_output(&self, reply: &Reply<CallToolResult>) -> Result<(), Stop> {
         let Some(checker) = &self.about.output else {

@@ -46,7 +46,7 @@ where
     }
 
     fn describe(description: &mut Description) {
-        description.arguments::<T>();
+        description.decoded::<T>();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What came with the HTTP request, and what layers attached.
 
+use antiphon_core::negotiate::shown;
 use http::HeaderMap;
 
 use super::{Context, FromCall, OptionalFromCall, Stop};
@@ -30,7 +31,7 @@ impl<S: Sync, T: Clone + Send + Sync + 'static> FromCall<S> for Extension<T> {
             let extension = std::any::type_name::<T>();
             tracing::error!(
                 extension,
-                target = call.target(),
+                target = &*shown(call.target()),
                 "nothing attached this extension"
             );
             Stop::reject(-32603, "Internal error")

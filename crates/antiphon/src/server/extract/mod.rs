@@ -93,6 +93,9 @@ pub trait FromCall<S>: Sized + Send + 'static {
     note = "take `{Self}` without `Option` if it is an extractor; if a client may leave out an argument, it is an `Option` inside the struct in `Args`"
 )]
 pub trait OptionalFromCall<S>: Sized + Send + 'static {
+    /// See [`FromCall::ASKS`].
+    const ASKS: bool = false;
+
     /// Takes the value, if there is one.
     fn from_call(
         call: &Context<'_>,
@@ -106,6 +109,8 @@ pub trait OptionalFromCall<S>: Sized + Send + 'static {
 }
 
 impl<S: Sync, T: OptionalFromCall<S>> FromCall<S> for Option<T> {
+    const ASKS: bool = T::ASKS;
+
     async fn from_call(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
         T::from_call(call, state).await
     }

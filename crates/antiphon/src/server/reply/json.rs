@@ -48,8 +48,11 @@ impl<T: Serialize + JsonSchema> IntoReply<CallToolResult> for Json<T> {
 impl<T: Serialize> IntoReply<ReadResourceResult> for Json<T> {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
         let json = serde_json::to_string(&self.0)?;
-        let contents = ResourceContents::text(call.target(), json).mime_type("application/json");
-        contents.into_reply(call)
+        let contents = ResourceContents::text(call.requested(), json);
+        match call.mime_type() {
+            Some(_) => contents.into_reply(call),
+            None => contents.mime_type("application/json").into_reply(call),
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl IntoReply<Self> for ReadResourceResult {
 impl IntoReply<ReadResourceResult> for Contents {
     fn into_reply(self, call: &Context<'_>) -> Result<Reply<ReadResourceResult>, Stop> {
         let contents = self.parts.into_iter().map(|part| {
-            let uri = part.uri.unwrap_or_else(|| call.target().to_owned());
+            let uri = part.uri.unwrap_or_else(|| call.requested().to_owned());
             let contents = match part.body {
                 Body::Text(text) => ResourceContents::text(uri, text),
                 Body::Base64(base64) => ResourceContents::blob(uri, base64),
