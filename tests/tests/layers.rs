@@ -421,7 +421,7 @@ async fn a_layer_cannot_answer_for_another_kind() {
     impl Layer for Confused {
         async fn call(&self, call: &Context<'_>, _: Next<'_>) -> Outcome {
             assert_eq!(call.kind(), Kind::Tool);
-            Outcome::Completion(antiphon::types::CompleteResult::new(Vec::new()))
+            Outcome::Completion(types::CompleteResult::new(Vec::new()))
         }
     }
     let server: Server = Server::new("confused", "1.0")
