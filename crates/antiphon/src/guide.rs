@@ -13,42 +13,55 @@
 //! | [`http`] | every check and limit of the HTTP service |
 //! | [`raw`] | the tier below |
 
+// In the repository the guides link to each other's files. Here the same labels lead to modules and types,
+// because of two definitions of a label the first counts.
+
 pub mod first_server {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/first-server.md")]
 }
 
 pub mod extractors {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/extractors.md")]
 }
 
 pub mod layers {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/layers.md")]
 }
 
 pub mod schemas {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/schemas.md")]
 }
 
 pub mod errors {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/errors.md")]
 }
 
 pub mod resources {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/resources.md")]
 }
 
 pub mod prompts {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/prompts.md")]
 }
 
 pub mod deployment {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/deployment.md")]
 }
 
 pub mod http {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/http.md")]
 }
 
 pub mod raw {
+    #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/raw.md")]
 }

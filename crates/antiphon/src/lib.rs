@@ -45,7 +45,7 @@
 pub mod auth;
 #[cfg(feature = "server")]
 mod engine;
-#[cfg(all(feature = "stdio", feature = "http"))]
+#[cfg(all(feature = "stdio", feature = "http", feature = "macros"))]
 pub mod guide;
 #[cfg(feature = "server")]
 pub mod raw;
