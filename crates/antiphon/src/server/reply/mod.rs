@@ -40,7 +40,7 @@ pub use self::{
 /// | `()` | no content | | |
 /// | [`InputRequired`](crate::types::InputRequired) | questions | questions | questions |
 /// | the result type itself, [`Reply`] | as it is | as it is | as it is |
-/// | `Result<T, E>` | `T`, or what `E` says ([`Stop`], any standard error) | | |
+/// | `Result<T, E>` | `T`, or what `E` says ([`Stop`], any error) | the same | the same |
 ///
 /// Implement it for what several handlers return:
 ///
