@@ -2,11 +2,14 @@
 
 mod arguments;
 mod check;
+mod effort;
 mod enforced;
 mod excerpt;
+mod forms;
 mod generate;
 mod invalid;
 mod keywords;
+mod narrow;
 mod plain;
 mod probe;
 mod spelt;

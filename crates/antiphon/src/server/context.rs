@@ -321,13 +321,15 @@ fn second_look<T: DeserializeOwned>(
     checker: &Checker,
     error: &serde_json::Error,
 ) -> Result<T, Violations> {
+    let mut vague = None;
     if let Ok(mut value) = serde_json::from_str(text) {
         let violations = checker.violations(&value);
-        if !violations.is_empty() {
+        if violations.is_vague() {
+            vague = Some(violations);
+        } else if !violations.is_empty() {
             return Err(violations);
-        }
-        // To JSON Schema `2.0` is a whole number; to serde it is none.
-        if schema::write_whole(&mut value)
+        } else if schema::write_whole(&mut value)
+            // To JSON Schema `2.0` is a whole number; to serde it is none.
             && let Ok(read) = T::deserialize(value)
         {
             return Ok(read);
@@ -335,7 +337,7 @@ fn second_look<T: DeserializeOwned>(
     }
     let mut json = serde_json::Deserializer::from_str(text);
     Err(match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => Violations::one("", without_place(error)),
+        Ok(_) => vague.unwrap_or_else(|| Violations::one("", without_place(error))),
         Err(error) => Violations::one(error.path().to_string(), without_place(error.inner())),
     })
 }
