@@ -160,8 +160,9 @@ impl<'a> Context<'a> {
                 check: true,
             } => {
                 let text = arguments.map_or("{}", RawValue::get);
-                match serde_json::from_str(text) {
-                    Ok(value) => checker.violations(&value),
+                match schema::read_once(text) {
+                    Ok((value, doubled)) if doubled.is_empty() => checker.violations(&value),
+                    Ok((_, doubled)) => doubled,
                     Err(error) => Violations::one("", without_place(&error)),
                 }
             }
