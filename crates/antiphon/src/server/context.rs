@@ -195,9 +195,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A prompt's arguments, or a resource's variables.
+    /// A prompt's arguments, or a resource's variables, without those that are blank for want of
+    /// a value.
     fn strings(&self) -> Vec<(&str, Strings<'_>)> {
-        match &self.input {
+        let mut strings: Vec<_> = match &self.input {
             Input::Json { .. } => Vec::new(),
             Input::Strings { values, .. } | Input::Typing { known: values, .. } => values
                 .iter()
@@ -210,7 +211,11 @@ impl<'a> Context<'a> {
                     Binding::Many(values) => (name, Strings::Many(values)),
                 })
                 .collect(),
+        };
+        if let Some(checker) = self.spelt() {
+            strings.retain(|(name, it)| *it != Strings::One("") || !checker.may_be_blank(name));
         }
+        strings
     }
 
     /// Takes another extractor from this call: how one extractor builds on others.
