@@ -7,7 +7,9 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
+use super::effort::{Mode, is_cheap};
 use super::excerpt::Excerpt;
+use super::narrow::narrowed;
 use super::violations::path;
 use super::{InvalidSchema, Violations};
 
@@ -15,6 +17,8 @@ use super::{InvalidSchema, Violations};
 pub(crate) struct Checker {
     schema: Value,
     validator: OnceLock<Result<Validator, InvalidSchema>>,
+    /// Of the same schema, for values that are costly to explain otherwise.
+    narrow: OnceLock<Option<Validator>>,
 }
 
 impl Checker {
@@ -28,6 +32,7 @@ impl Checker {
         Ok(Self {
             schema,
             validator: OnceLock::from(Ok(validator)),
+            narrow: OnceLock::new(),
         })
     }
 
@@ -36,34 +41,51 @@ impl Checker {
         Self {
             schema: Value::Object(schema.clone()),
             validator: OnceLock::new(),
+            narrow: OnceLock::new(),
         }
     }
 
     /// What the schema forbids about a value.
     pub(crate) fn violations(&self, value: &Value) -> Violations {
-        let mut violations = Violations::default();
         match self.validator.get_or_init(|| validator(&self.schema)) {
             // Most values are fine, which takes no memory to find out.
-            Ok(validator) if validator.is_valid(value) => {}
-            Ok(validator) => {
-                if let Some(excerpt) = Excerpt::of(value) {
-                    for error in validator.iter_errors(&excerpt.value) {
-                        if is_certain(&error, &excerpt) {
-                            violations.note(&error, &excerpt.value);
-                        }
-                    }
-                }
-                if violations.is_empty() {
-                    violations.push(String::new(), || {
-                        "does not fit the schema, and is too large to say where".to_owned()
-                    });
-                }
+            Ok(validator) if validator.is_valid(value) => Violations::default(),
+            Ok(validator) => self.explain(validator, value),
+            Err(error) => {
+                let why = format!("cannot be checked, as the schema is wrong: {error}");
+                Violations::one("", why)
             }
-            Err(error) => violations.push(String::new(), || {
-                format!("cannot be checked, as the schema is wrong: {error}")
-            }),
         }
-        violations
+    }
+
+    /// What is wrong with a value that is not valid, as far as it can be said at a small cost.
+    fn explain(&self, whole: &Validator, value: &Value) -> Violations {
+        let Some(excerpt) = Excerpt::of(value) else {
+            return Violations::vague("is too large to say where");
+        };
+        let is_cheap = |mode| is_cheap(&self.schema, &excerpt.value, mode);
+        let mut told = None;
+        if is_cheap(Mode::Each) {
+            told = Some(explained(whole, &excerpt));
+        }
+        // Among alternatives that do not fit, this one finds the one that was meant more often.
+        if told.as_ref().is_none_or(Violations::is_undecided)
+            && is_cheap(Mode::Likely)
+            && let Some(narrow) = self.narrow()
+        {
+            let narrow = explained(narrow, &excerpt);
+            told = Some(narrow).filter(|it| !it.is_empty()).or(told);
+        }
+        match told {
+            None => Violations::vague("is nested too deep to say where"),
+            Some(told) if told.is_empty() => Violations::vague("is too large to say where"),
+            Some(told) => told,
+        }
+    }
+
+    fn narrow(&self) -> Option<&Validator> {
+        let narrow = || validator(&narrowed(&self.schema)?).ok();
+        self.narrow.get_or_init(narrow).as_ref()
     }
 }
 
@@ -82,6 +104,16 @@ fn validator(schema: &Value) -> Result<Validator, InvalidSchema> {
             format!("the schema is wrong at `{place}`: {error}")
         })
     })
+}
+
+fn explained(validator: &Validator, excerpt: &Excerpt) -> Violations {
+    let mut violations = Violations::default();
+    for error in validator.iter_errors(&excerpt.value) {
+        if is_certain(&error, excerpt) {
+            violations.note(&error, &excerpt.value);
+        }
+    }
+    violations
 }
 
 /// Whether an error is not just due to a string that was cut.
@@ -392,5 +424,154 @@ mod tests {
             said(&file, &json!({"path": "p", "text": text + "z"})),
             vague
         );
+    }
+
+    /// Trees of every way that serde writes enums in, where each level has three alternatives.
+    #[expect(dead_code, reason = "only their schemas matter")]
+    mod trees {
+        use schemars::JsonSchema;
+
+        #[derive(JsonSchema)]
+        #[serde(tag = "op")]
+        pub(super) enum Inner {
+            And { of: Vec<Self> },
+            Or { of: Vec<Self> },
+            Not { of: Vec<Self> },
+            Leaf { n: i64 },
+        }
+
+        #[derive(JsonSchema)]
+        #[serde(tag = "op", content = "of")]
+        pub(super) enum Adjacent {
+            And(Vec<Self>),
+            Or(Vec<Self>),
+            Not(Option<Box<Self>>),
+            Leaf(i64),
+        }
+
+        #[derive(JsonSchema)]
+        pub(super) enum Outer {
+            And(Vec<Self>),
+            Or(Vec<Self>),
+            Not(Vec<Self>),
+            Leaf(i64),
+        }
+
+        #[derive(JsonSchema)]
+        #[serde(untagged)]
+        pub(super) enum Untagged {
+            And { and: Vec<Self> },
+            Or { or: Vec<Self> },
+            Many(Vec<Self>),
+            Leaf(i64),
+        }
+
+        /// Nothing tells these apart.
+        #[derive(JsonSchema)]
+        #[serde(untagged)]
+        pub(super) enum Alike {
+            And { of: Vec<Self> },
+            Or { of: Vec<Self>, more: Option<bool> },
+            Not { of: Vec<Self>, less: Option<bool> },
+            Leaf { n: i64 },
+        }
+
+        #[derive(JsonSchema)]
+        pub(super) struct Query<T> {
+            q: T,
+        }
+    }
+
+    fn query<T: schemars::JsonSchema>() -> Checker {
+        let schema = schemars::schema_for!(trees::Query<T>);
+        checker(schema.as_value())
+    }
+
+    fn nested(levels: usize, leaf: Value, level: impl Fn(Value) -> Value) -> Value {
+        json!({"q": (0..levels).fold(leaf, |inner, _| level(inner))})
+    }
+
+    #[test]
+    fn the_wrong_leaf_of_a_deep_tree_is_found() {
+        for levels in [2, 8, 16, 30] {
+            let told = |checker: Checker, value: Value| checker.violations(&value).to_string();
+            let of = nested(
+                levels,
+                json!({"op": "Leaf", "n": "x"}),
+                |inner| json!({"op": "Or", "of": [{"op": "Leaf", "n": 1}, inner]}),
+            );
+            let path = format!("q{}.n", ".of[1]".repeat(levels));
+            let line = format!("- `{path}`: must be a whole number");
+            assert_eq!(told(query::<trees::Inner>(), of), line);
+
+            let of = nested(
+                levels,
+                json!({"op": "Leaf", "of": "x"}),
+                |inner| json!({"op": "Not", "of": {"op": "And", "of": [inner]}}),
+            );
+            let path = format!("q{}.of", ".of.of[0]".repeat(levels));
+            let line = format!("- `{path}`: must be a whole number");
+            assert_eq!(told(query::<trees::Adjacent>(), of), line);
+
+            let of = nested(levels, json!({"Leaf": "x"}), |inner| json!({"Or": [inner]}));
+            let path = format!("q{}.Leaf", ".Or[0]".repeat(levels));
+            let line = format!("- `{path}`: must be a whole number");
+            assert_eq!(told(query::<trees::Outer>(), of), line);
+        }
+    }
+
+    #[test]
+    fn so_is_that_of_a_tree_without_tags() {
+        for levels in [1, 8, 16, 30] {
+            let deep = nested(levels, json!("x"), |inner| json!({"or": [[1, inner]]}));
+            let path = format!("q{}", ".or[0][1]".repeat(levels));
+            assert_eq!(
+                query::<trees::Untagged>().violations(&deep).to_string(),
+                format!("- `{path}`: has none of the allowed forms")
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_deep_tree_lacks_is_named() {
+        let tell = |leaf: Value| {
+            let deep = nested(20, leaf, |inner| json!({"op": "And", "of": [inner]}));
+            let told = query::<trees::Inner>().violations(&deep).to_string();
+            told.replace(&".of[0]".repeat(20), "..")
+        };
+        assert_eq!(tell(json!({"op": "Leaf"})), "- `q...n`: is missing");
+        assert_eq!(tell(json!({"n": 1})), "- `q...op`: is missing");
+        assert_eq!(
+            tell(json!({"op": "Xor"})),
+            r#"- `q...op`: must be one of "And", "Or", "Not", "Leaf""#
+        );
+        assert_eq!(tell(json!([])), "- `q..`: must be an object");
+    }
+
+    #[test]
+    fn deep_trees_of_forms_that_look_alike_are_not_explained() {
+        let vague = "- the whole: does not fit the schema, and is nested too deep to say where";
+        let again = json!({"$ref": "#/$defs/T"});
+        let any = checker(&json!({
+            "properties": {"q": again},
+            "$defs": {"T": {"not": {"type": "string"}, "anyOf": [
+                {"items": again},
+                {"items": again, "maxItems": 9},
+                {"items": again, "maxItems": 8, "type": "array"},
+            ]}},
+        }));
+        for levels in [8, 16, 30] {
+            let deep = nested(levels, json!({"n": "x"}), |inner| json!({"of": [inner]}));
+            let violations = query::<trees::Alike>().violations(&deep);
+            assert_eq!(violations.to_string(), vague);
+            assert!(violations.is_vague());
+
+            let deep = nested(levels, json!("x"), |inner| json!([inner]));
+            let violations = any.violations(&deep);
+            assert_eq!(violations.to_string(), vague);
+            assert!(violations.is_vague());
+        }
+        let flat = nested(1, json!({"n": "x"}), |inner| json!({"of": [inner]}));
+        assert!(!query::<trees::Alike>().violations(&flat).is_vague());
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn members<'s>(schema: &'s Object, keyword: &str) -> Option<&'s Objec
 }
 
 /// What a reference within the document refers to. A name that a URI has to escape is not found.
-fn referred<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+pub(super) fn referred<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 

@@ -2,11 +2,15 @@
 
 mod arguments;
 mod check;
+mod effort;
 mod enforced;
 mod excerpt;
+mod forms;
 mod generate;
 mod invalid;
 mod keywords;
+mod narrow;
+mod once;
 mod plain;
 mod probe;
 mod spelt;
@@ -18,6 +22,7 @@ pub(crate) use arguments::string_arguments;
 pub(crate) use check::Checker;
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
+pub(crate) use once::read_once;
 pub(crate) use spelt::SpeltChecker;
 pub(crate) use strings::{Strings, from_strings};
 pub(crate) use violations::Violations;

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::keywords::{followed, members, types};
+use super::keywords::{followed, members, names, types};
 use super::{Checker, Described, InvalidSchema, Strings, Violations};
 
 /// Checks arguments that come as strings against a schema.
@@ -31,6 +31,19 @@ impl SpeltChecker {
     /// Whether decoding does not do all that the schema asks for.
     pub(crate) fn is_needed(&self) -> bool {
         self.needed
+    }
+
+    /// Whether an empty string in place of this argument means that it is not given: it may be
+    /// left out, and could not be a string.
+    pub(crate) fn may_be_blank(&self, name: &str) -> bool {
+        let argument = self.schema.get("properties").and_then(|it| it.get(name));
+        let meant = argument.and_then(|it| followed(&self.schema, it));
+        let required = names(self.schema.get("required")).unwrap_or_default();
+        let Some((Value::Object(meant), _)) = meant else {
+            return false;
+        };
+        let mut kinds = types(meant).peekable();
+        kinds.peek().is_some() && kinds.all(|it| it != "string") && !required.contains(&name)
     }
 
     pub(crate) fn violations(&self, values: &[(&str, Strings<'_>)]) -> Violations {
@@ -64,7 +77,7 @@ impl SpeltChecker {
         let meant = followed(&self.schema, schema).map_or(schema, |(it, _)| it);
         for kind in meant.as_object().into_iter().flat_map(types) {
             let value = match kind {
-                "integer" | "number" => text.parse::<Number>().ok().map(Value::Number),
+                "integer" | "number" => number(text).map(Value::Number),
                 "boolean" => text.parse().ok().map(Value::Bool),
                 _ => None,
             };
@@ -76,10 +89,33 @@ impl SpeltChecker {
     }
 }
 
+/// A number as Rust reads it, which takes `+5` and `007` as well.
+fn number(text: &str) -> Option<Number> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
+    if let Ok(number) = text.parse::<u64>() {
+        return Some(number.into());
+    }
+    text.parse().ok().and_then(Number::from_f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn checker(schema: Value) -> SpeltChecker {
+        let Value::Object(schema) = schema else {
+            panic!("an object")
+        };
+        let described = Described {
+            schema,
+            description: None,
+            enforced: false,
+        };
+        SpeltChecker::new(&described).expect("a schema")
+    }
 
     #[test]
     fn strings_are_checked_as_what_they_spell() {
@@ -94,15 +130,7 @@ mod tests {
             },
             "$defs": { "Code": { "type": "string", "pattern": "^[0-9]+$" } },
         });
-        let Value::Object(schema) = schema else {
-            panic!("an object")
-        };
-        let described = Described {
-            schema,
-            description: None,
-            enforced: false,
-        };
-        let checker = SpeltChecker::new(&described).expect("a schema");
+        let checker = checker(schema);
         let told =
             |values: &[(&'static str, Strings<'static>)]| checker.violations(values).to_string();
         let good = [
@@ -122,6 +150,56 @@ mod tests {
             (("pages", Strings::One("10")), "`pages[0]`"),
         ] {
             assert!(told(&[bad]).contains(path), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_that_the_type_takes() {
+        let checker = checker(json!({"properties": {
+            "copies": {"type": "integer", "minimum": 5, "maximum": 18446744073709551615_u64},
+            "share": {"type": "number"},
+        }}));
+        let told = |name, text| {
+            checker
+                .violations(&[(name, Strings::One(text))])
+                .to_string()
+        };
+        for text in ["5", "+5", "007", "18446744073709551615"] {
+            assert_eq!(told("copies", text), "", "{text}");
+        }
+        for text in ["+4", "-5", "004", " 5", "5.5", "0x5", "", "--5", "5_0"] {
+            assert!(told("copies", text).contains("`copies`"), "{text}");
+        }
+        for text in ["+.5", "1.", "1e3", "-0", "00.5"] {
+            assert_eq!(told("share", text), "", "{text}");
+        }
+        // JSON has no such numbers.
+        for text in ["NaN", "inf", "1e999", "half"] {
+            assert!(told("share", text).contains("`share`"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_no_string_may_be_blank() {
+        let checker = checker(json!({
+            "properties": {
+                "copies": {"type": ["integer", "null"]},
+                "page": {"anyOf": [{"$ref": "#/$defs/Page"}, {"type": "null"}]},
+                "gift": {"type": "boolean"},
+                "needed": {"type": "integer"},
+                "note": {"type": ["string", "null"]},
+                "tone": {"enum": ["", "warm"]},
+                "any": {},
+                "all": true,
+            },
+            "required": ["needed"],
+            "$defs": {"Page": {"type": "integer"}},
+        }));
+        for name in ["copies", "page", "gift"] {
+            assert!(checker.may_be_blank(name), "{name}");
+        }
+        for name in ["needed", "note", "tone", "any", "all", "unknown"] {
+            assert!(!checker.may_be_blank(name), "{name}");
         }
     }
 }

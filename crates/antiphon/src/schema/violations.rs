@@ -25,6 +25,8 @@ const CLOSED: &str = "/additionalProperties";
 pub(crate) struct Violations {
     kept: Vec<Violation>,
     more: usize,
+    vague: bool,
+    undecided: bool,
 }
 
 /// One thing that is wrong, and where. Never tells the value.
@@ -45,6 +47,23 @@ impl Violations {
         let mut violations = Self::default();
         violations.push(path.into(), || message.into());
         violations
+    }
+
+    /// One that does not say where.
+    pub(super) fn vague(why: &str) -> Self {
+        let mut violations = Self::one("", format!("does not fit the schema, and {why}"));
+        violations.vague = true;
+        violations
+    }
+
+    /// Whether it is not said what is wrong, so that any other explanation is better.
+    pub(crate) fn is_vague(&self) -> bool {
+        self.vague
+    }
+
+    /// Whether a value has none of some forms, and it was not found out which was meant.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.undecided
     }
 
     pub(super) fn push(&mut self, path: String, message: impl FnOnce() -> String) {
@@ -84,7 +103,10 @@ impl Violations {
                             format!("must be one of {}", choices(names.into_iter()))
                         });
                     }
-                    None => self.push(path(at), || "has none of the allowed forms".to_owned()),
+                    None => {
+                        self.undecided = true;
+                        self.push(path(at), || "has none of the allowed forms".to_owned());
+                    }
                 },
             },
             // So an object is refused that should have no members at all.
@@ -295,11 +317,11 @@ fn member(at: &Location, name: &str) -> String {
     path
 }
 
-fn push_index(path: &mut String, index: usize) {
+pub(super) fn push_index(path: &mut String, index: usize) {
     write!(path, "[{index}]").expect("a string takes all");
 }
 
-fn push_key(path: &mut String, key: &str) {
+pub(super) fn push_key(path: &mut String, key: &str) {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
     let short = key.len() <= MAX_KEY;
     let plain = short && key.bytes().all(is_name);

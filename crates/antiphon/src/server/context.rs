@@ -191,8 +191,9 @@ impl<'a> Context<'a> {
                 check: true,
             } => {
                 let text = arguments.map_or("{}", RawValue::get);
-                match serde_json::from_str(text) {
-                    Ok(value) => checker.violations(&value),
+                match schema::read_once(text) {
+                    Ok((value, doubled)) if doubled.is_empty() => checker.violations(&value),
+                    Ok((_, doubled)) => doubled,
                     Err(error) => Violations::one("", without_place(&error)),
                 }
             }
@@ -225,9 +226,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A prompt's arguments, or a resource's variables.
+    /// A prompt's arguments, or a resource's variables, without those that are blank for want of
+    /// a value.
     fn strings(&self) -> Vec<(&str, Strings<'_>)> {
-        match &self.input {
+        let mut strings: Vec<_> = match &self.input {
             Input::Json { .. } => Vec::new(),
             Input::Strings { values, .. } | Input::Typing { known: values, .. } => values
                 .iter()
@@ -240,7 +242,11 @@ impl<'a> Context<'a> {
                     Binding::Many(values) => (name, Strings::Many(values)),
                 })
                 .collect(),
+        };
+        if let Some(checker) = self.spelt() {
+            strings.retain(|(name, it)| *it != Strings::One("") || !checker.may_be_blank(name));
         }
+        strings
     }
 
     /// Takes another extractor from this call: how one extractor builds on others.
@@ -381,13 +387,15 @@ fn second_look<T: DeserializeOwned>(
     checker: &Checker,
     error: &serde_json::Error,
 ) -> Result<T, Violations> {
+    let mut vague = None;
     if let Ok(mut value) = serde_json::from_str(text) {
         let violations = checker.violations(&value);
-        if !violations.is_empty() {
+        if violations.is_vague() {
+            vague = Some(violations);
+        } else if !violations.is_empty() {
             return Err(violations);
-        }
-        // To JSON Schema `2.0` is a whole number; to serde it is none.
-        if schema::write_whole(&mut value)
+        } else if schema::write_whole(&mut value)
+            // To JSON Schema `2.0` is a whole number; to serde it is none.
             && let Ok(read) = T::deserialize(value)
         {
             return Ok(read);
@@ -395,7 +403,7 @@ fn second_look<T: DeserializeOwned>(
     }
     let mut json = serde_json::Deserializer::from_str(text);
     Err(match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => Violations::one("", without_place(error)),
+        Ok(_) => vague.unwrap_or_else(|| Violations::one("", without_place(error))),
         Err(error) => Violations::one(error.path().to_string(), without_place(error.inner())),
     })
 }
