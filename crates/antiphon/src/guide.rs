@@ -13,8 +13,8 @@
 //! | [`http`] | every check and limit of the HTTP service |
 //! | [`raw`] | the tier below |
 
-// In the repository the guides link to each other's files. Here the same labels lead to modules and types,
-// because of two definitions of a label the first counts.
+// In the repository the guides link to each other's files. Here the same labels lead to modules and
+// types, because of two definitions of a label the first counts.
 
 pub mod first_server {
     #![doc = include_str!("links.md")]

@@ -299,8 +299,8 @@ impl<S> Server<S> {
         self.set(|settings| settings.limits = limits)
     }
 
-    /// Runs `layer` around every tool, prompt, resource and completion, inside the layers that are
-    /// there.
+    /// Runs `layer` around every tool, prompt, resource and completion, around subscriptions to
+    /// resources and what templates list, inside the layers that are there.
     pub fn layer(self, layer: impl Layer) -> Self {
         self.set(|settings| settings.around.layers.push(Arc::new(layer)))
     }
