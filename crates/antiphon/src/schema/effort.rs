@@ -5,16 +5,22 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::forms::{Fit, Forms};
-use super::keywords::referred;
+use super::keywords::{is_annotation, referred};
 
 type Cost = usize;
 
-/// Explanations that take more are not asked for. One is a node of the value that the validator
-/// looks at, and may have to copy, for one schema.
-pub(super) const MAX_COST: Cost = 50_000;
+/// Explanations that take more are not asked for. One is what it takes to look at a node of the
+/// value, or to copy it: at most 200 bytes.
+pub(super) const MAX_COST: Cost = 100_000;
+
+/// What an error takes, beside the value and the path it is about.
+const ERROR: Cost = 3;
 
 /// So much of a text counts as much as a node.
 const TEXT: usize = 64;
+
+/// What an index in a path takes, about.
+const INDEX: usize = 4;
 
 /// Names of members are checked as any short string.
 static NAME: Value = Value::String(String::new());
@@ -39,10 +45,11 @@ pub(super) fn is_cheap(root: &Value, value: &Value, mode: Mode) -> bool {
         root,
         resolves: !has_inner_id(root, true),
         known: HashMap::new(),
-        weights: HashMap::new(),
+        sizes: HashMap::new(),
         forms: HashMap::new(),
         visits: 0,
     };
+    effort.measure(value, 0);
     effort.cost(root, value, mode) <= MAX_COST
 }
 
@@ -52,7 +59,8 @@ struct Effort<'s> {
     resolves: bool,
     /// By the addresses of schema and value.
     known: HashMap<(usize, usize, Mode), Cost>,
-    weights: HashMap<usize, Cost>,
+    /// By the address of the value.
+    sizes: HashMap<usize, Size>,
     forms: HashMap<usize, Forms<'s>>,
     visits: usize,
 }
@@ -60,7 +68,7 @@ struct Effort<'s> {
 impl<'s> Effort<'s> {
     fn cost(&mut self, schema: &'s Value, value: &Value, mode: Mode) -> Cost {
         let Value::Object(keywords) = schema else {
-            return 1;
+            return ERROR;
         };
         let key = (address(schema), address(value), mode);
         if let Some(known) = self.known.get(&key) {
@@ -73,7 +81,13 @@ impl<'s> Effort<'s> {
         }
         // A circle that never gets deeper into the value ends here.
         self.known.insert(key, 1);
-        let mut cost = self.weight(value);
+        let size = self.size(value);
+        let error = match mode {
+            Mode::Each => ERROR + size.place + size.copy,
+            Mode::Likely => ERROR + size.place,
+        };
+        let errors = keywords.iter().map(|(it, said)| errors(it, said, value));
+        let mut cost = 1 + error.saturating_mul(errors.sum());
         for (keyword, said) in keywords {
             let more = self.keyword(keywords, keyword, said, value, mode);
             cost = cost.saturating_add(more);
@@ -104,7 +118,7 @@ impl<'s> Effort<'s> {
             ("oneOf" | "anyOf", Value::Array(forms)) if forms.len() > 1 && mode == Mode::Likely => {
                 let known = self.forms.entry(address(said));
                 match (known.or_insert_with(|| Forms::of(self.root, forms))).fit(value) {
-                    Fit::None => 1,
+                    Fit::None => ERROR,
                     Fit::One(at) => self.cost(&forms[at], value, mode),
                     Fit::Many => self.all(forms, value, Mode::Each),
                 }
@@ -198,28 +212,97 @@ impl<'s> Effort<'s> {
 
     /// Where a reference leads somewhere unknown: through every alternative there is, at every
     /// depth.
-    fn worst(&mut self, value: &Value) -> Cost {
+    fn worst(&self, value: &Value) -> Cost {
         let branches = branches(self.root).max(1);
         let depth = u32::try_from(depth(value)).unwrap_or(u32::MAX);
-        (branches.saturating_pow(depth)).saturating_mul(self.weight(value))
+        (branches.saturating_pow(depth)).saturating_mul(self.size(value).copy)
     }
 
-    /// How much of a copy a value makes.
-    fn weight(&mut self, value: &Value) -> Cost {
-        let below = match value {
-            Value::String(text) => return 1 + text.len() / TEXT,
-            Value::Null | Value::Bool(_) | Value::Number(_) => return 1,
-            Value::Array(_) | Value::Object(_) => self.weights.get(&address(value)),
-        };
-        if let Some(known) = below {
-            return *known;
+    /// Finds out the sizes of a value, which is `path` bytes deep, and of all below.
+    fn measure(&mut self, value: &Value, path: usize) -> Cost {
+        let mut copy = 1;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    copy += self.measure(item, path + INDEX);
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    copy += name.len() / TEXT;
+                    copy += self.measure(member, path + 1 + name.len());
+                }
+            }
+            Value::String(text) => copy += text.len() / TEXT,
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
-        let mut weight = 1;
-        for below in children(value) {
-            weight += self.weight(below);
+        let place = 1 + path / TEXT;
+        self.sizes.insert(address(value), Size { copy, place });
+        copy
+    }
+
+    fn size(&self, value: &Value) -> Size {
+        let known = self.sizes.get(&address(value)).copied();
+        known.unwrap_or(Size { copy: 1, place: 1 })
+    }
+}
+
+/// What an error takes.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    /// The value, which is copied for all errors within an alternative.
+    copy: Cost,
+    /// Its path.
+    place: Cost,
+}
+
+/// How many errors a keyword may make of a value, not counting those below.
+fn errors(keyword: &str, said: &Value, value: &Value) -> usize {
+    let count = match keyword {
+        "$anchor"
+        | "$dynamicRef"
+        | "$id"
+        | "$recursiveRef"
+        | "$ref"
+        | "additionalProperties"
+        | "allOf"
+        | "definitions"
+        | "else"
+        | "if"
+        | "items"
+        | "patternProperties"
+        | "prefixItems"
+        | "properties"
+        | "then" => false,
+        "const" => said != value,
+        "enum" => !said.as_array().is_some_and(|it| it.contains(value)),
+        "required" => {
+            let names = said.as_array().map_or(&[][..], Vec::as_slice).iter();
+            let names = names.filter_map(Value::as_str);
+            let members = value.as_object();
+            return members.map_or(0, |it| names.filter(|name| !it.contains_key(*name)).count());
         }
-        self.weights.insert(address(value), weight);
-        weight
+        "type" => !is_of(said, value),
+        _ => !is_annotation(keyword),
+    };
+    usize::from(count)
+}
+
+/// Whether a value is certainly of a type.
+fn is_of(said: &Value, value: &Value) -> bool {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let is = |name: &Value| name == kind || (name == "number" && kind == "integer");
+    match said {
+        Value::Array(names) => names.iter().any(is),
+        name => is(name),
     }
 }
 

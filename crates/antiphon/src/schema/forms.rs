@@ -69,7 +69,15 @@ impl<'s> Forms<'s> {
                 let names: Vec<_> = pins.flat_map(|(_, names)| names).collect();
                 json!({"type": "object", "required": [tag], "properties": {tag: {"enum": names}}})
             }
-            _ => json!({"anyOf": [false, false]}),
+            _ => match self
+                .looks
+                .iter()
+                .map(|look| look.texts.as_deref())
+                .collect()
+            {
+                Some::<Vec<_>>(texts) => json!({"enum": texts.concat()}),
+                None => json!({"anyOf": [false, false]}),
+            },
         }
     }
 }
