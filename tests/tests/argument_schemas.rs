@@ -185,6 +185,26 @@ async fn what_the_schema_allows_is_read() {
     );
 }
 
+/// What the schema has no word for, the type explains.
+#[tokio::test]
+async fn what_only_the_type_refuses_is_explained() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it only has to be read")]
+    struct Aliased {
+        #[serde(alias = "n")]
+        count: u32,
+    }
+    let server: Server = Server::new("odd", "1.0").tool("odd", async |_: Args<Aliased>| "read");
+    let mut connection = Connection::memory(server);
+    assert_eq!(
+        connection.call("odd", json!({ "count": 1 })).await.text(),
+        "read"
+    );
+    let answer = connection.call("odd", json!({ "count": 1, "n": 2 })).await;
+    let told = "Invalid arguments for `odd`:\n- the whole: duplicate field `count`";
+    assert_eq!(answer.text(), told);
+}
+
 /// A model is told which names there are.
 #[tokio::test]
 async fn a_wrong_name_is_told_the_right_ones() {

@@ -404,7 +404,11 @@ fn second_look<T: DeserializeOwned>(
     let mut json = serde_json::Deserializer::from_str(text);
     Err(match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Ok(_) => vague.unwrap_or_else(|| Violations::one("", without_place(error))),
-        Err(error) => Violations::one(error.path().to_string(), without_place(error.inner())),
+        Err(error) => {
+            let root = error.path().iter().next().is_none();
+            let path = (!root).then(|| error.path().to_string());
+            Violations::one(path.unwrap_or_default(), without_place(error.inner()))
+        }
     })
 }
 
