@@ -10,8 +10,8 @@ use std::{
 
 use antiphon::Limits;
 use antiphon::raw::{
-    About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams,
-    List, Pages, ReadResource, Rendered, Reply, Service,
+    About, Answering, Call, CallTool, Complete, Endpoint, Error, GetPrompt, HeaderParams, List,
+    Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
     CallToolResult, CompleteResult, ContentBlock, ElicitRequestParams, FormSchema, GetPromptResult,
