@@ -533,6 +533,20 @@ mod tests {
     }
 
     #[test]
+    fn deep_results_are_explained_as_well() {
+        let described = crate::schema::output::<trees::Query<trees::Inner>>();
+        let schema = described.expect("an object").schema;
+        let deep = nested(
+            30,
+            json!({"op": "Leaf"}),
+            |inner| json!({"op": "Not", "of": [inner]}),
+        );
+        let told = Checker::compile(&schema).unwrap().violations(&deep);
+        let path = format!("q{}.n", ".of[0]".repeat(30));
+        assert_eq!(told.to_string(), format!("- `{path}`: is missing"));
+    }
+
+    #[test]
     fn what_a_deep_tree_lacks_is_named() {
         let tell = |leaf: Value| {
             let deep = nested(20, leaf, |inner| json!({"op": "And", "of": [inner]}));

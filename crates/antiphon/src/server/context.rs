@@ -420,3 +420,49 @@ fn without_place(error: &serde_json::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Nothing in a value tells the two forms apart.
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only whether it can be read matters")]
+    struct Nested {
+        of: Option<Box<Self>>,
+        n: Option<i64>,
+    }
+
+    fn refused(text: &str) -> String {
+        let form = |limit: u32| {
+            json!({
+                "type": "object",
+                "properties": {"of": {"$ref": "#"}, "n": {"type": "integer"}},
+                "maxProperties": limit,
+            })
+        };
+        let Value::Object(schema) = json!({"anyOf": [form(2), form(3), form(4)]}) else {
+            panic!("an object")
+        };
+        let checker = Checker::compile(&schema).expect("a schema");
+        let error = decode::<Nested>(text).expect_err("a string is no number");
+        let told = second_look::<Nested>(text, &checker, &error).expect_err("nor here");
+        told.to_string()
+    }
+
+    #[test]
+    fn where_the_schema_explains_too_little_the_type_does() {
+        let nested = |depth| "{\"of\":".repeat(depth) + "{\"n\":\"x\"}" + &"}".repeat(depth);
+        let told = refused(&nested(1));
+        assert_eq!(told, "- the whole: has none of the allowed forms");
+        let told = refused(&nested(30));
+        let path = "of.".repeat(30) + "n";
+        assert!(
+            told.starts_with(&format!("- `{path}`: invalid type")),
+            "{told}"
+        );
+    }
+}
