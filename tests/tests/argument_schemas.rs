@@ -205,6 +205,61 @@ async fn what_only_the_type_refuses_is_explained() {
     assert_eq!(answer.text(), told);
 }
 
+/// A name that stands twice could be checked as one and read as the other.
+#[tokio::test]
+async fn a_name_stands_once() {
+    let schema = json!({ "type": "object", "properties": { "path": { "pattern": "^/safe/" } } });
+    let tool = Tool::new("read", async |call: Call| {
+        call.arguments()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    });
+    let server: Server = Server::new("gate", "1.0").add(tool.input_schema(schema));
+    let mut connection = Connection::memory(server);
+    let message = call(1, "read", json!("ARGUMENTS")).to_string();
+    let twice = message.replace(
+        "\"ARGUMENTS\"",
+        r#"{"path":"/etc/passwd","path":"/safe/x"}"#,
+    );
+    connection.send_text(&twice).await;
+    let answer = connection.receive().await.expect("an answer");
+    let told = "Invalid arguments for `read`:\n- `path`: stands twice";
+    assert_eq!(answer["result"]["content"][0]["text"], told);
+}
+
+/// A filter that nests is refused as soon as any other, and the place is named.
+#[tokio::test]
+async fn what_nests_is_refused_soon() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "op")]
+    #[expect(dead_code, reason = "it only has to be read")]
+    enum Filter {
+        And { of: Vec<Self> },
+        Or { of: Vec<Self> },
+        Not { of: Vec<Self> },
+        Leaf { n: i64 },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it only has to be read")]
+    struct Search {
+        q: Filter,
+    }
+    let server: Server =
+        Server::new("search", "1.0").tool("search", async |_: Args<Search>| "found");
+    let mut connection = Connection::memory(server);
+    let nested = |leaf: Value| (0..25).fold(leaf, |inner, _| json!({ "op": "And", "of": [inner] }));
+    let bad = nested(json!({ "op": "Leaf", "n": "x" }));
+    let answer = connection.call("search", json!({ "q": bad })).await;
+    let path = format!("q{}.n", ".of[0]".repeat(25));
+    let told = format!("Invalid arguments for `search`:\n- `{path}`: must be a whole number");
+    assert_eq!(answer.text(), told);
+    let good = nested(json!({ "op": "Leaf", "n": 1 }));
+    assert_eq!(
+        connection.call("search", json!({ "q": good })).await.text(),
+        "found"
+    );
+}
+
 /// A model is told which names there are.
 #[tokio::test]
 async fn a_wrong_name_is_told_the_right_ones() {
@@ -643,12 +698,17 @@ async fn string_arguments_are_typed_and_checked() {
         good.result()["messages"][0]["content"]["text"],
         "42 true Some(true)"
     );
+    // What was left blank was not given.
+    let blank = json!({ "isbn": "42", "binding": "Soft", "gift": "" });
+    let good = connection.request("prompts/get", get(blank)).await;
+    let text = &good.result()["messages"][0]["content"]["text"];
+    assert_eq!(text, "42 false None");
     let read = |uri: &str| json!({ "uri": uri });
     let good = connection
         .request("resources/read", read("shop://books/42?gift=false"))
         .await;
     assert_eq!(good.result()["contents"][0]["text"], "42 false Some(false)");
-    assert_eq!(reached.load(Ordering::SeqCst), 2);
+    assert_eq!(reached.load(Ordering::SeqCst), 3);
     for (arguments, path) in [
         (json!({}), "`isbn`"),
         (json!({ "isbn": "x" }), "`isbn`"),
@@ -672,7 +732,7 @@ async fn string_arguments_are_typed_and_checked() {
             .await
             .refused(-32602, 200);
     }
-    assert_eq!(reached.load(Ordering::SeqCst), 2);
+    assert_eq!(reached.load(Ordering::SeqCst), 3);
     let list = connection.request("prompts/list", json!({})).await;
     let arguments = &list.result()["prompts"][0]["arguments"];
     assert_eq!(arguments[0], json!({ "name": "isbn", "required": true }));
