@@ -4,7 +4,7 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use antiphon_core::{
     depth,
@@ -94,7 +94,9 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
                 inbound: &inbound,
                 outbox: &outbox,
             };
-            observation.run(request.run(version, method)).await
+            // Pinned where it lies: moving it into its wrappers would copy all of it.
+            let request = pin!(request.run(version, method));
+            observation.run(request).await
         }
         Err(fault) => (
             Answer::fault(message.id(), &fault),
