@@ -11,7 +11,7 @@ use std::{
 use antiphon::{
     Args, Call, Context, Extension, Kind, Layer, Next, Outcome, Prefix, Prompt, RateLimit,
     Resource, Server, State, Stop, Timeout, Tool,
-    raw::{Answered, Endpoint, Observed},
+    raw::{Answered, Endpoint, Observed, Rendered},
     schemars::{self, JsonSchema},
     types::{self, InputRequired},
 };
@@ -247,6 +247,48 @@ async fn a_layers_result_keeps_to_the_output_schema() {
     assert_eq!(answer.result()["isError"], true);
 }
 
+/// A layer that looks at arguments in its own way says nothing about whether they are right.
+#[tokio::test]
+async fn a_layer_that_peeks_does_not_answer_for_the_arguments() {
+    struct Peek;
+    impl Layer for Peek {
+        async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+            // Not what the tool takes: it fails, and that is fine with this layer.
+            assert!(call.args::<Topic>().is_err());
+            next.run(call).await
+        }
+    }
+    let schema = json!({ "type": "object", "required": ["path"] });
+    let tool = Tool::new("read", async |call: Call| call.target().to_owned());
+    let server: Server = Server::new("peeking", "1.0").add(tool.input_schema(schema).layer(Peek));
+    let mut connection = Connection::memory(server);
+    let answer = connection.call("read", json!({ "topic": "x" })).await;
+    assert_eq!(
+        answer.text(),
+        "Invalid arguments for `read`:\n- `path`: is missing"
+    );
+    let answer = connection.call("read", json!({ "path": "/" })).await;
+    assert_eq!(answer.text(), "read");
+}
+
+/// A result that was passed on as it came is seen for what it is.
+#[tokio::test]
+async fn a_layer_sees_that_a_result_passed_on_tells_of_a_failure() {
+    let diary = Diary::default();
+    let failed = async || {
+        let raw = serde_json::value::to_raw_value(&json!({ "content": [], "isError": true }))?;
+        Ok::<_, Stop>(Rendered::<types::CallToolResult>::from_raw(&raw)?)
+    };
+    let server: Server = Server::new("gate", "1.0")
+        .tool("far", failed)
+        .layer(Named("layer", diary.clone()));
+    Connection::memory(server)
+        .call("far", json!({}))
+        .await
+        .result();
+    assert_eq!(diary.take()[1], "layer Failed");
+}
+
 /// One layer around several tools is one layer.
 #[tokio::test]
 async fn a_layer_can_be_shared() {
@@ -440,7 +482,9 @@ async fn a_completion_can_be_refused() {
     impl Layer for Closed {
         async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
             match call.kind() {
-                Kind::Completion => call.stop(Stop::reject(403, "closed")),
+                Kind::Completion if call.argument() == Some("topic") => {
+                    call.stop(Stop::reject(403, "closed"))
+                }
                 _ => next.run(call).await,
             }
         }

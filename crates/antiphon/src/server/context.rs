@@ -41,7 +41,7 @@ pub struct Context<'a> {
     checks_output: bool,
     /// Whether the arguments are known to be right.
     checked: AtomicBool,
-    /// Whether an extractor was told that they are not.
+    /// Whether the handler is told that they are not.
     told: AtomicBool,
     attached: OnceLock<Mutex<Extensions>>,
 }
@@ -156,26 +156,24 @@ impl<'a> Context<'a> {
     /// # Errors
     /// What does not fit, and where.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
+        self.check().map_err(Stop::arguments)?;
         let read = match &self.input {
             Input::Json {
                 arguments, checker, ..
-            } => self.check().and_then(|()| {
+            } => {
                 let text = arguments.map_or("{}", RawValue::get);
                 decode(text).or_else(|error| second_look(text, checker, &error))
-            }),
-            _ => self.check().and_then(|()| {
+            }
+            _ => {
                 let strings = self.strings();
                 schema::from_strings(&strings).map_err(|bad| {
                     let told = self.spelt().map(|checker| checker.violations(&strings));
                     told.filter(|told| !told.is_empty())
                         .unwrap_or_else(|| bad.into())
                 })
-            }),
+            }
         };
-        read.map_err(|violations| {
-            self.told.store(true, Ordering::Relaxed);
-            Stop::arguments(violations)
-        })
+        read.map_err(Stop::arguments)
     }
 
     /// Compares the arguments with what the schema asks for beyond what decoding does, unless that
@@ -210,10 +208,17 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Notes that the handler gets an extractor's failure as a value, and so knows of arguments
+    /// that are not right.
+    pub(crate) fn hand_over(&self, stop: &Stop) {
+        if stop.is_about_arguments() {
+            self.told.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Sees to it that arguments which no extractor looked at are checked before the handler runs.
     pub(crate) fn finish_checks(&self) -> Result<(), Stop> {
         match self.told.load(Ordering::Relaxed) {
-            // The handler took the failure as a value.
             true => Ok(()),
             false => self.check().map_err(Stop::arguments),
         }

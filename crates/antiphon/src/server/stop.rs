@@ -103,6 +103,10 @@ impl Stop {
         *self.0
     }
 
+    pub(crate) fn is_about_arguments(&self) -> bool {
+        matches!(*self.0, Why::Arguments(_))
+    }
+
     /// The questions, if that is why.
     pub(crate) fn questions(self) -> Result<InputRequired, Self> {
         match *self.0 {

@@ -125,7 +125,11 @@ impl<S: Sync, T: FromCall<S>> FromCall<S> for Result<T, Stop> {
     const ASKS: bool = T::ASKS;
 
     async fn from_call(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
-        Ok(T::from_call(call, state).await)
+        let taken = T::from_call(call, state).await;
+        if let Err(stop) = &taken {
+            call.hand_over(stop);
+        }
+        Ok(taken)
     }
 
     fn describe(description: &mut Description) {
