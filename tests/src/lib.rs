@@ -8,6 +8,7 @@
 mod guides;
 pub mod harbour;
 pub mod http;
+pub mod log;
 pub mod odd;
 pub mod wire;
 

@@ -1,7 +1,6 @@
 //! What an operator can see of requests: spans, and reports to an observer.
 
 use std::{
-    io::Write,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -18,55 +17,16 @@ use antiphon::{
         InputRequired, ServerCapabilities, Version,
     },
 };
-use antiphon_tests::{call, harbour, http::Server, http::post, request, until, with_meta};
+use antiphon_tests::{
+    call, harbour, http::Server, http::post, log::Log, request, until, with_meta,
+};
 use serde_json::{Value, json, value::RawValue};
-use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// A log of everything this thread does.
-    fn of_everything() -> (Self, tracing::subscriber::DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_span_events(FmtSpan::FULL)
-            .with_writer(log.clone())
-            .with_ansi(false)
-            .finish();
-        let guard = tracing::subscriber::set_default(subscriber);
-        (log, guard)
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().expect("not poisoned").clone()).expect("UTF-8")
-    }
-
-    /// The ends of requests, with all that their spans know.
-    fn closed(&self) -> Vec<String> {
-        let text = self.text();
-        let ends = text.lines().filter(|line| line.contains("antiphon: close"));
-        ends.map(str::to_owned).collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("not poisoned").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
+/// The ends of requests, with all that their spans know.
+fn closed(log: &Log) -> Vec<String> {
+    let text = log.text();
+    let ends = text.lines().filter(|line| line.contains("antiphon: close"));
+    ends.map(str::to_owned).collect()
 }
 
 async fn ask(peer: &mut memory::Peer, message: &Value) -> Value {
@@ -128,7 +88,7 @@ async fn a_span_tells_what_was_asked_and_how_it_ended() {
     ];
     for (index, (message, asked, ended)) in cases.into_iter().enumerate() {
         ask(&mut peer, &message).await;
-        let closed = log.closed();
+        let closed = closed(&log);
         assert_eq!(closed.len(), index + 1, "{}", log.text());
         let last = &closed[index];
         assert!(last.contains(" INFO mcp.request{"), "{last}");
@@ -161,8 +121,8 @@ async fn a_span_ends_when_its_request_is_cancelled() {
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
     assert!(peer.send(cancel.to_string()).await);
-    until(|| !log.closed().is_empty()).await;
-    assert!(log.closed()[0].contains(r#"outcome="abandoned""#));
+    until(|| !closed(&log).is_empty()).await;
+    assert!(closed(&log)[0].contains(r#"outcome="abandoned""#));
 }
 
 /// PEERS: logs that dump bodies. Not at any level, on any transport, in any outcome.
@@ -212,7 +172,7 @@ async fn nothing_secret_is_in_any_span_or_event() {
     assert!(peer.send(format!("{{\"password\": \"{SECRET}\"")).await);
     peer.receive().await.expect("an answer");
     let text = log.text();
-    assert_eq!(log.closed().len(), 2 * messages.len(), "{text}");
+    assert_eq!(closed(&log).len(), 2 * messages.len(), "{text}");
     assert!(!text.contains(SECRET), "{text}");
 }
 
@@ -224,7 +184,7 @@ async fn long_names_are_cut() {
     let long = "long".repeat(1000);
     ask(&mut peer, &call(long.as_str(), &long, json!({}))).await;
     ask(&mut peer, &request(1, &long, json!({}))).await;
-    for line in log.closed() {
+    for line in closed(&log) {
         assert!(line.len() < 1000, "{line}");
         assert!(line.contains("longlong…"), "{line}");
     }

@@ -10,7 +10,7 @@ mod search;
 mod tools;
 mod write;
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, process::ExitCode, sync::Arc};
 
 use antiphon::{
     Resource, Server, Stop, Tool,
@@ -104,8 +104,17 @@ async fn blocking<T: Send + 'static>(
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> io::Result<()> {
-    let options = Options::parse();
+async fn main() -> ExitCode {
+    match serve(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("antiphon-files: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(options: Options) -> io::Result<()> {
     let server = server(Roots::open(&options.roots)?, options.read_only);
     let Some(port) = options.http else {
         return stdio::serve(server).await;
