@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use antiphon::{
-    Args, Audio, Call, CancellationToken, ClientInfo, Contents, Context, Extension, FromCall,
-    FromRef, Image, IntoReply, Json, Kind, Logger, Messages, Prefix, Progress, Server, State, Stop,
-    Tool,
+    Args, Audio, Call, CallKind, CancellationToken, ClientInfo, Contents, Context, Extension,
+    FromCall, FromRef, Image, IntoReply, Json, Logger, Messages, Prefix, Progress, Server, State,
+    Stop, Tool,
     auth::Principal,
     http::HeaderMap,
     memory,
@@ -223,7 +223,7 @@ async fn the_whole_call_can_be_kept() {
     async fn tell(call: Call) -> String {
         let told = tokio::spawn(async move {
             let sum: Sum = call.args().expect("checked already");
-            let kind = call.kind() == Kind::Tool;
+            let kind = call.kind() == CallKind::Tool;
             let trace = call.trace().traceparent.clone();
             format!(
                 "{} {} {} {kind} {} {} {:?} {:?} {:?}",

@@ -9,7 +9,7 @@ use std::{
 };
 
 use antiphon::{
-    Args, Call, Context, Extension, Kind, Layer, Next, Outcome, Prefix, Prompt, RateLimit,
+    Args, Call, CallKind, Context, Extension, Layer, Next, Outcome, Prefix, Prompt, RateLimit,
     Resource, Server, State, Stop, Timeout, Tool,
     raw::{Answered, Endpoint, Observed, Rendered},
     schemars::{self, JsonSchema},
@@ -462,7 +462,7 @@ async fn a_layer_cannot_answer_for_another_kind() {
     struct Confused;
     impl Layer for Confused {
         async fn call(&self, call: &Context<'_>, _: Next<'_>) -> Outcome {
-            assert_eq!(call.kind(), Kind::Tool);
+            assert_eq!(call.kind(), CallKind::Tool);
             Outcome::Completion(types::CompleteResult::new(Vec::new()))
         }
     }
@@ -482,7 +482,7 @@ async fn a_completion_can_be_refused() {
     impl Layer for Closed {
         async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
             match call.kind() {
-                Kind::Completion if call.argument() == Some("topic") => {
+                CallKind::Completion if call.argument() == Some("topic") => {
                     call.stop(Stop::reject(403, "closed"))
                 }
                 _ => next.run(call).await,

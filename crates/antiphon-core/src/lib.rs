@@ -7,6 +7,7 @@
 //! | [`depth`] | the nesting cap |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
+//! | [`question`] | the kinds of questions, and the capabilities they need |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
@@ -16,5 +17,6 @@ pub mod depth;
 pub mod envelope;
 pub mod mirror;
 pub mod negotiate;
+pub mod question;
 pub mod template;
 pub mod write;

@@ -43,17 +43,23 @@
 
 #[cfg(feature = "server")]
 pub mod auth;
+#[cfg(feature = "client")]
+pub mod client;
 #[cfg(feature = "server")]
 mod engine;
-#[cfg(all(feature = "stdio", feature = "http", feature = "macros"))]
+#[cfg(all(
+    feature = "client",
+    feature = "stdio",
+    feature = "http",
+    feature = "macros"
+))]
 pub mod guide;
 #[cfg(feature = "server")]
 pub mod raw;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "client"))]
 mod schema;
 #[cfg(feature = "server")]
 mod server;
-#[cfg(feature = "server")]
 mod transport;
 
 #[cfg(feature = "macros")]
@@ -62,9 +68,10 @@ pub use antiphon_macros::tool;
 pub use antiphon_types as types;
 #[cfg(feature = "server")]
 pub use schemars;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "client"))]
 pub use tokio_util::sync::CancellationToken;
 
+pub use antiphon_core::question::Kind;
 #[cfg(feature = "server")]
 pub use engine::{
     endpoint::Limits,
@@ -73,16 +80,16 @@ pub use engine::{
 };
 #[cfg(feature = "server")]
 pub use server::{
-    Args, Audio, Cached, Call, ClientInfo, Contents, Context, Description, Extension, Extract,
-    FromCall, FromRef, Handler, Image, IntoContent, IntoReply, Json, Kind, Layer, Messages, Next,
-    Offer, OptionalFromCall, OrFail, Outcome, Prefix, Prompt, RateLimit, RegistrationError,
+    Args, Audio, Cached, Call, CallKind, ClientInfo, Contents, Context, Description, Extension,
+    Extract, FromCall, FromRef, Handler, Image, IntoContent, IntoReply, Json, Layer, Messages,
+    Next, Offer, OptionalFromCall, OrFail, Outcome, Prefix, Prompt, RateLimit, RegistrationError,
     Resource, Server, State, Stop, Timeout, Tool, Verdict,
 };
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "client"))]
 pub use transport::memory;
-#[cfg(feature = "stdio")]
+#[cfg(all(feature = "server", feature = "stdio"))]
 pub use transport::stdio;
 
 /// What [`tool`](macro@tool) expands to needs these. Not for use by hand.

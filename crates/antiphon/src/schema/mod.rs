@@ -1,29 +1,44 @@
 //! Schemas made from types, checks against them, and typed values from strings.
 
+#[cfg(feature = "server")]
 mod arguments;
 mod check;
 mod effort;
+#[cfg(feature = "server")]
 mod enforced;
 mod excerpt;
 mod forms;
+#[cfg(feature = "server")]
 mod generate;
 mod invalid;
 mod keywords;
 mod narrow;
+#[cfg(feature = "server")]
 mod once;
+#[cfg(feature = "server")]
 mod plain;
+#[cfg(feature = "server")]
 mod probe;
+#[cfg(feature = "server")]
 mod spelt;
+#[cfg(feature = "server")]
 mod strings;
 mod violations;
+#[cfg(feature = "server")]
 mod whole;
 
+#[cfg(feature = "server")]
 pub(crate) use arguments::string_arguments;
 pub(crate) use check::Checker;
+#[cfg(feature = "server")]
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
+#[cfg(feature = "server")]
 pub(crate) use once::read_once;
+#[cfg(feature = "server")]
 pub(crate) use spelt::SpeltChecker;
+#[cfg(feature = "server")]
 pub(crate) use strings::{Strings, from_strings};
 pub(crate) use violations::Violations;
+#[cfg(feature = "server")]
 pub(crate) use whole::write_whole;

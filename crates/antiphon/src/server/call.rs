@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, Description, FromCall, Kind, Server, Stop};
+use super::{CallKind, Context, Description, FromCall, Server, Stop};
 use crate::{
     Logger, Progress,
     auth::Principal,
@@ -25,7 +25,7 @@ pub struct Call(Arc<Kept>);
 struct Kept {
     id: RequestId,
     method: String,
-    kind: Kind,
+    kind: CallKind,
     target: String,
     version: Version,
     principal: Option<Principal>,
@@ -56,7 +56,7 @@ impl Call {
     }
 
     /// What is called.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CallKind {
         self.0.kind
     }
 

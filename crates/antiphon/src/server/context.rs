@@ -76,7 +76,7 @@ pub(crate) enum Input<'a> {
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum CallKind {
     /// A tool.
     Tool,
     /// A prompt.
@@ -134,14 +134,14 @@ impl<'a> Context<'a> {
     }
 
     /// What is called.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CallKind {
         match (&self.input, self.call.method()) {
-            (Input::Json { .. }, _) => Kind::Tool,
-            (Input::Typing { .. }, _) => Kind::Completion,
-            (_, "resources/list") => Kind::Listing,
-            (_, "subscriptions/listen") => Kind::Subscription,
-            (Input::Strings { .. }, "prompts/get") => Kind::Prompt,
-            _ => Kind::Resource,
+            (Input::Json { .. }, _) => CallKind::Tool,
+            (Input::Typing { .. }, _) => CallKind::Completion,
+            (_, "resources/list") => CallKind::Listing,
+            (_, "subscriptions/listen") => CallKind::Subscription,
+            (Input::Strings { .. }, "prompts/get") => CallKind::Prompt,
+            _ => CallKind::Resource,
         }
     }
 
@@ -325,13 +325,15 @@ impl<'a> Context<'a> {
     /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses.
     pub fn stop(&self, stop: Stop) -> Outcome {
         match self.kind() {
-            Kind::Tool => CallToolResult::wrap(CallToolResult::stopped(self, stop)),
-            Kind::Prompt => GetPromptResult::wrap(GetPromptResult::stopped(self, stop)),
-            Kind::Resource | Kind::Subscription => {
+            CallKind::Tool => CallToolResult::wrap(CallToolResult::stopped(self, stop)),
+            CallKind::Prompt => GetPromptResult::wrap(GetPromptResult::stopped(self, stop)),
+            CallKind::Resource | CallKind::Subscription => {
                 ReadResourceResult::wrap(ReadResourceResult::stopped(self, stop))
             }
-            Kind::Listing => ListResourcesResult::wrap(ListResourcesResult::stopped(self, stop)),
-            Kind::Completion => CompleteResult::wrap(CompleteResult::stopped(self, stop)),
+            CallKind::Listing => {
+                ListResourcesResult::wrap(ListResourcesResult::stopped(self, stop))
+            }
+            CallKind::Completion => CompleteResult::wrap(CompleteResult::stopped(self, stop)),
         }
     }
 

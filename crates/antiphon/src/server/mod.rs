@@ -24,7 +24,7 @@ mod tool;
 
 pub use self::{
     call::Call,
-    context::{Context, Kind},
+    context::{CallKind, Context},
     description::Description,
     entry::RegistrationError,
     extract::{Args, ClientInfo, Extension, FromCall, FromRef, OptionalFromCall, Prefix, State},

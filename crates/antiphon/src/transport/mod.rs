@@ -1,7 +1,10 @@
 //! Ways for messages to arrive.
 
-#[cfg(feature = "http")]
-pub mod http;
-pub mod memory;
 #[cfg(feature = "stdio")]
+pub(crate) mod framing;
+#[cfg(all(feature = "server", feature = "http"))]
+pub mod http;
+#[cfg(any(feature = "server", feature = "client"))]
+pub mod memory;
+#[cfg(all(feature = "server", feature = "stdio"))]
 pub mod stdio;

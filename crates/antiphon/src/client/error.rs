@@ -1,0 +1,255 @@
+//! [`Error`]: why a call brought no result.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use antiphon_types::{ErrorObject, InputRequired, code};
+
+use super::Paused;
+
+/// Any error that can be boxed.
+pub(crate) type Boxed = Box<dyn StdError + Send + Sync>;
+
+/// Why something did not work. A tool that failed is no error but a result.
+///
+/// What kind of failure it is stands in [`Error::kind`]; the text says what happened, to which
+/// call, and where it helps what to do.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    /// The call it happened to.
+    during: Option<String>,
+    message: String,
+    source: Option<Boxed>,
+}
+
+/// What kind of failure it is.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The server answered with an error.
+    Protocol(ErrorObject),
+    /// The server asked in more rounds than are allowed; its last questions, unanswered.
+    RoundsExceeded(Box<InputRequired>),
+    /// A clock ran out.
+    TimedOut {
+        /// Which.
+        clock: Clock,
+        /// What it allowed.
+        after: Duration,
+    },
+    /// The server asked what nobody declared an answer to. Nothing was sent.
+    Unsupported {
+        /// The key of the question.
+        key: String,
+        /// What a JSON-RPC peer would be told, of code -32600.
+        error: ErrorObject,
+    },
+    /// A callback refused a question, or failed. Nothing was sent.
+    Refused {
+        /// The key of the question.
+        key: String,
+        /// In which round it came, from 1.
+        round: u32,
+    },
+    /// An answer does not fit its question, after every try. Nothing was sent.
+    InvalidAnswer {
+        /// The key of the question.
+        key: String,
+        /// In which round it came, from 1.
+        round: u32,
+        /// What is wrong with the answer, field by field.
+        errors: Vec<String>,
+    },
+    /// The call waits for answers that its caller gives by hand, see [`Error::into_paused`].
+    Paused(Box<Paused>),
+    /// A paused call cannot be resumed as it is. It is in here, unharmed.
+    NotResumed(Box<Paused>),
+    /// The hook of [`Client::on_round`](super::Client::on_round) refused the questions.
+    Stopped {
+        /// In which round, from 1.
+        round: u32,
+    },
+    /// The server wants to know who is calling, or will not serve this caller (HTTP 401, 403).
+    Unauthorized {
+        /// The status.
+        status: u16,
+        /// The `WWW-Authenticate` headers.
+        challenges: Vec<String>,
+    },
+    /// The server answered with an HTTP status and no JSON-RPC message.
+    Status(u16),
+    /// The server speaks no revision that is spoken here.
+    Version {
+        /// What it speaks, as far as it says.
+        supported: Vec<String>,
+    },
+    /// The server could not be reached, or was lost before it answered.
+    Transport,
+    /// The call was cancelled on this side.
+    Cancelled,
+    /// What the server sent is no valid answer.
+    Decode,
+    /// What the caller gave cannot be sent.
+    Invalid,
+}
+
+/// What a deadline is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Clock {
+    /// The server's work, from a request to its response.
+    Work,
+    /// The answers to one round of questions.
+    Human,
+    /// Coming back to a server that is not ready yet.
+    Poll,
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Work => "work",
+            Self::Human => "human",
+            Self::Poll => "poll",
+        })
+    }
+}
+
+impl Error {
+    /// An error of this kind.
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            during: None,
+            message: message.into(),
+            source: None,
+        }))
+    }
+
+    /// The transport failed; for transports of one's own.
+    pub fn transport(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Transport, message)
+    }
+
+    /// The peer's bytes are no valid answer; for transports of one's own.
+    pub fn decode(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Decode, message)
+    }
+
+    /// What the caller gave cannot be sent.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// The server answered with an error.
+    pub(crate) fn protocol(error: ErrorObject) -> Self {
+        let message = format!("the server answered: {error}");
+        Self::new(ErrorKind::Protocol(error), message)
+    }
+
+    /// The call was cancelled.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "the call was cancelled")
+    }
+
+    /// A clock ran out.
+    pub(crate) fn timed_out(clock: Clock, after: Duration) -> Self {
+        let what = match clock {
+            Clock::Work => "the server did not answer",
+            Clock::Human => "the questions were not answered",
+            Clock::Poll => "the server was not done",
+        };
+        let message = format!("{what} within {after:?} (the {clock} clock)");
+        Self::new(ErrorKind::TimedOut { clock, after }, message)
+    }
+
+    /// Adds what caused it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds the call it happened to, unless there is one already.
+    pub(crate) fn during(mut self, call: impl fmt::Display) -> Self {
+        self.0.during.get_or_insert_with(|| call.to_string());
+        self
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The kind, by value.
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The code of a JSON-RPC error: what the server sent, or -32600 for a question that
+    /// nobody answers.
+    pub fn code(&self) -> Option<i64> {
+        match &self.0.kind {
+            ErrorKind::Protocol(error) | ErrorKind::Unsupported { error, .. } => Some(error.code),
+            _ => None,
+        }
+    }
+
+    /// Whether the server says that there is no such resource, in the words of any revision
+    /// (RES-C-01, ERR-C-01).
+    pub fn is_not_found(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Protocol(error) => {
+                error.code == code::RESOURCE_NOT_FOUND
+                    || (error.code == code::INVALID_PARAMS
+                        && error
+                            .data
+                            .as_ref()
+                            .is_some_and(|data| data.get("uri").is_some()))
+            }
+            _ => false,
+        }
+    }
+
+    /// The call that waits to be resumed, if it is one.
+    ///
+    /// # Errors
+    /// The error itself, if there is no such call in it.
+    pub fn into_paused(self) -> Result<Paused, Self> {
+        match self.0.kind {
+            ErrorKind::Paused(paused) | ErrorKind::NotResumed(paused) => Ok(*paused),
+            _ => Err(self),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(during) = &self.0.during {
+            write!(f, "{during}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        // What a person reads must tell the cause; the chain keeps it for programs.
+        match &self.0.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("text", &format_args!("{self}"))
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        // The cause is in the text already: its own cause is what comes next.
+        self.0.source.as_deref().and_then(StdError::source)
+    }
+}

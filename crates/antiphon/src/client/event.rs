@@ -1,0 +1,26 @@
+//! [`Event`]: what happens on a connection outside any one call.
+
+use bytes::Bytes;
+
+use super::Error;
+
+/// Something that belongs to no call, for [`Client::on_event`](super::Client::on_event).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A message that nobody waits for: a notification of no known request, a response to a
+    /// request that was given up, a request, which servers of this revision must not send.
+    Message(Bytes),
+    /// Bytes that are no message at all, in short.
+    Noise(String),
+    /// The transport failed, or ended where it should not have.
+    Transport(Error),
+    /// A tool definition that breaks the rules for mirrored headers and is therefore hidden
+    /// (HDR-C-08, HDR-C-09).
+    HiddenTool {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}

@@ -1,0 +1,136 @@
+//! [`Transport`]: the seam between the client and whatever carries its messages.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+
+use antiphon_types::Version;
+
+use super::{Error, Event, Identity};
+
+/// A future of this module's traits.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A way to reach a server, not yet taken: `memory(server)`, `Stdio::spawn(..)`, `Http::new(..)`.
+pub trait Connect {
+    /// What it becomes.
+    type Transport: Transport;
+
+    /// Opens the way. What belongs to no request goes to `events`.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    fn connect(self, events: Events)
+    -> impl Future<Output = Result<Self::Transport, Error>> + Send;
+}
+
+/// Carries requests to one server and its messages back.
+///
+/// A transport does not look into messages, but for what it needs to route them.
+pub trait Transport: Send + Sync + 'static {
+    /// Which server this is.
+    fn identity(&self) -> &Identity;
+
+    /// Sends a request. What comes back are its notifications and then its response, as JSON
+    /// text; a stream that ends without one is an error of the stream.
+    ///
+    /// Dropping the future, or the stream, cancels the request: the server is told in the
+    /// transport's own way.
+    fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>>;
+
+    /// Something that differs between callers whose private results must not mix, such as a
+    /// digest of the access token in use (CACHE-C-12).
+    fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Whether mirrored headers are sent, so that tool definitions have to allow for them
+    /// (HDR-C-07, HDR-C-10).
+    fn mirrors(&self) -> bool {
+        false
+    }
+
+    /// Ends the connection in good order.
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A request as a transport sees it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Outgoing<'a> {
+    /// Its id, which no other request in flight has.
+    pub id: i64,
+    /// Its method.
+    pub method: &'a str,
+    /// The tool, prompt or resource it names.
+    pub name: Option<&'a str>,
+    /// Arguments that travel in headers as well: the header's name in lower case, and the value
+    /// before it is encoded.
+    pub params: &'a [(String, String)],
+    /// The protocol revision it is written in.
+    pub version: Version,
+    /// The whole message.
+    pub body: Bytes,
+}
+
+/// What comes back for one request.
+pub enum Incoming {
+    /// The response and nothing else.
+    Whole(Bytes),
+    /// Notifications, then the response.
+    Stream(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>),
+}
+
+impl Incoming {
+    /// The next message.
+    pub(super) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        match self {
+            Self::Whole(message) if message.is_empty() => Poll::Ready(None),
+            Self::Whole(message) => Poll::Ready(Some(Ok(std::mem::take(message)))),
+            Self::Stream(stream) => stream.as_mut().poll_next(context),
+        }
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Whole(_) => "Whole(..)",
+            Self::Stream(_) => "Stream(..)",
+        })
+    }
+}
+
+/// Where a transport reports what belongs to no request.
+#[derive(Clone)]
+pub struct Events(Arc<dyn Fn(Event) + Send + Sync>);
+
+impl Events {
+    /// Reports to this function.
+    pub fn new(report: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports one event.
+    pub fn report(&self, event: Event) {
+        (self.0)(event);
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Events(..)")
+    }
+}
