@@ -82,6 +82,20 @@ pub struct Outgoing<'a> {
     pub body: Bytes,
 }
 
+impl<'a> Outgoing<'a> {
+    /// A request of this id and method; `body` is all of it.
+    pub fn new(id: i64, method: &'a str, body: impl Into<Bytes>) -> Self {
+        Self {
+            id,
+            method,
+            name: None,
+            params: &[],
+            version: Version::LATEST,
+            body: body.into(),
+        }
+    }
+}
+
 /// What comes back for one request.
 pub enum Incoming {
     /// The response and nothing else.
