@@ -5,9 +5,12 @@
 //! |---|---|
 //! | [`envelope`] | one pass over an incoming message, borrowing from its bytes |
 //! | [`depth`] | the nesting cap |
+//! | [`exchange`] | the rounds of one call, seen from the client |
+//! | [`form`] | whether an answer plainly fits its form |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`question`] | the kinds of questions, and the capabilities they need |
+//! | [`reply`] | one pass over a message that a server sent |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
@@ -15,8 +18,11 @@
 pub mod answers;
 pub mod depth;
 pub mod envelope;
+pub mod exchange;
+pub mod form;
 pub mod mirror;
 pub mod negotiate;
 pub mod question;
+pub mod reply;
 pub mod template;
 pub mod write;

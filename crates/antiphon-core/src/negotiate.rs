@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use antiphon_types::{
-    ErrorObject, Version,
+    DiscoverResult, ErrorObject, Version, code,
     meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION},
 };
 use serde_json::{Value, json, value::RawValue};
@@ -79,6 +79,67 @@ pub fn admit(
     };
     required(meta).map_err(invalid)?;
     Ok(*chosen)
+}
+
+/// What a server's answer to `server/discover` says about it (wire.md 10.3 and 10.4).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It speaks this modern version.
+    Modern(Version),
+    /// It speaks this modern version, if asked in it (VER-C-02).
+    Again(Version),
+    /// It is modern, and refuses the request for another reason.
+    Refused,
+    /// It speaks only what came before; these of ours, the newest first.
+    Legacy(Vec<Version>),
+    /// It speaks nothing that is known here.
+    Incompatible,
+}
+
+/// Judges a server by its answer to a probe in a modern version; beside the verdict, the versions
+/// that the answer lists.
+pub fn judge(answer: Result<&DiscoverResult, &ErrorObject>) -> (Verdict, Vec<String>) {
+    match answer {
+        Ok(result) => {
+            let supported = result.supported_versions.clone();
+            (select(&supported, Verdict::Modern), supported)
+        }
+        Err(error) if error.code == code::UNSUPPORTED_VERSION => {
+            let supported = supported(error);
+            (select(&supported, Verdict::Again), supported)
+        }
+        Err(error)
+            if matches!(
+                error.code,
+                code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY
+            ) =>
+        {
+            (Verdict::Refused, Vec::new())
+        }
+        Err(_) => (Verdict::Legacy(Version::LEGACY.to_vec()), Vec::new()),
+    }
+}
+
+/// The versions that the error for an unsupported one lists.
+pub fn supported(error: &ErrorObject) -> Vec<String> {
+    let listed = error.data.as_ref().and_then(|data| data.get("supported"));
+    let listed = listed.and_then(Value::as_array).into_iter().flatten();
+    listed
+        .filter_map(|version| version.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// The newest modern version of those listed, else the legacy ones.
+fn select(supported: &[String], modern: fn(Version) -> Verdict) -> Verdict {
+    let listed = |version: &&Version| supported.iter().any(|text| text == version.as_str());
+    if let Some(version) = Version::MODERN.iter().find(listed) {
+        return modern(*version);
+    }
+    let legacy: Vec<_> = Version::LEGACY.iter().filter(listed).copied().collect();
+    match legacy.is_empty() {
+        true => Verdict::Incompatible,
+        false => Verdict::Legacy(legacy),
+    }
 }
 
 /// A peer's text as an error repeats it: short, whatever was sent (BASE-S-09).
@@ -239,6 +300,43 @@ mod tests {
                 expected,
                 "{header:?} {meta}"
             );
+        }
+    }
+
+    /// VER-C-02, ERA-C: what each answer to a probe says, and that only some are evidence.
+    #[test]
+    fn servers_are_judged_by_their_answer() {
+        let listing = |versions: &[&str]| {
+            let result = DiscoverResult::new(versions.to_vec(), Default::default());
+            judge(Ok(&result)).0
+        };
+        let modern = Version::V2026_07_28;
+        let legacy = Version::V2025_11_25;
+        assert_eq!(listing(&["2031-01-01", NOW]), Verdict::Modern(modern));
+        assert_eq!(listing(&["2025-11-25", NOW]), Verdict::Modern(modern));
+        assert_eq!(listing(&["2025-11-25"]), Verdict::Legacy(vec![legacy]));
+        assert_eq!(listing(&["2031-01-01"]), Verdict::Incompatible);
+        assert_eq!(listing(&[]), Verdict::Incompatible);
+
+        let error = |code, data: Value| {
+            let error = ErrorObject::new(code, "m").with_data(data);
+            judge(Err(&error))
+        };
+        assert_eq!(
+            error(-32022, json!({"supported": [NOW, 7]})),
+            (Verdict::Again(modern), vec![NOW.to_owned()])
+        );
+        let older = json!({"supported": ["2024-11-05", "2025-11-25"]});
+        assert_eq!(
+            error(-32022, older).0,
+            Verdict::Legacy(vec![legacy, Version::V2024_11_05])
+        );
+        assert_eq!(error(-32022, json!(null)).0, Verdict::Incompatible);
+        for code in [-32020, -32021] {
+            assert_eq!(error(code, json!({})).0, Verdict::Refused);
+        }
+        for code in [-32601, -32602, -32700, -32000, 7] {
+            assert!(matches!(error(code, json!({})).0, Verdict::Legacy(_)));
         }
     }
 

@@ -1,5 +1,7 @@
 //! Outgoing messages, written once, straight into the buffer that is sent.
 
+use std::io::Write as _;
+
 use antiphon_types::{ErrorObject, MetaObject, meta::SERVER_INFO};
 use serde::Serialize;
 
@@ -130,6 +132,46 @@ pub fn error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorObject) {
     out.push(b'}');
 }
 
+/// Writes a request.
+///
+/// `params` must serialise as an object without `_meta`. `meta` is the text of the metadata that
+/// every request carries, an object; `more` joins it.
+///
+/// # Errors
+/// When `params` does not serialise, or not as an object; `out` is then as it was.
+pub fn request(
+    out: &mut Vec<u8>,
+    id: i64,
+    method: &str,
+    params: &(impl Serialize + ?Sized),
+    meta: &str,
+    more: Option<&MetaObject>,
+) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(HEAD);
+    _ = write!(out, "{id}");
+    out.extend_from_slice(br#","method":""#);
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(br#"","params":{"_meta":"#);
+    out.extend_from_slice(meta.as_bytes());
+    let more = more.filter(|more| !more.is_empty());
+    let written = more
+        .map_or(Ok(()), |more| {
+            // META-B-11: what is added goes inside.
+            out.pop();
+            members(out, |out| serde_json::to_writer(out, more))?;
+            out.push(b'}');
+            Ok(())
+        })
+        .and_then(|()| members(out, |out| serde_json::to_writer(out, params)));
+    if written.is_err() {
+        out.truncate(start);
+        return written;
+    }
+    out.extend_from_slice(b"}}");
+    Ok(())
+}
+
 /// Writes a notification.
 ///
 /// # Errors
@@ -212,6 +254,34 @@ mod tests {
             assert_eq!(text, format!("{head}{rest}}}}}"));
             serde_json::from_str::<Map<String, Value>>(&text).expect("one JSON object");
         }
+    }
+
+    /// META-C-05: `params` and `_meta` are always there.
+    #[test]
+    fn requests_carry_their_metadata() {
+        let meta = r#"{"v":"1"}"#;
+        for (params, more, expected) in [
+            (json!({}), None, r#"{"_meta":{"v":"1"}}"#),
+            (json!({"a":1}), None, r#"{"_meta":{"v":"1"},"a":1}"#),
+            (
+                json!({"a":1}),
+                Some(json!({"k":2})),
+                r#"{"_meta":{"v":"1","k":2},"a":1}"#,
+            ),
+            (json!({}), Some(json!({})), r#"{"_meta":{"v":"1"}}"#),
+        ] {
+            let mut out = b"x".to_vec();
+            let more = more.map(|more| more.as_object().expect("object").clone());
+            request(&mut out, -7, "m", &params, meta, more.as_ref()).expect("written");
+            let text = String::from_utf8(out).expect("UTF-8");
+            assert_eq!(
+                text,
+                format!(r#"x{{"jsonrpc":"2.0","id":-7,"method":"m","params":{expected}}}"#)
+            );
+        }
+        let mut out = b"x".to_vec();
+        assert!(request(&mut out, 1, "m", &json!([1]), meta, None).is_err());
+        assert_eq!(out, b"x");
     }
 
     #[test]

@@ -233,6 +233,11 @@ impl InputRequired {
         self.meta.take()
     }
 
+    /// The questions by key, and the state to bring back.
+    pub fn into_parts(self) -> (Vec<(String, InputRequest)>, Option<String>) {
+        (self.requests, self.state)
+    }
+
     /// The first key used twice; a result that has one must not be sent.
     pub fn duplicate_key(&self) -> Option<&str> {
         let mut seen = HashSet::new();
