@@ -218,9 +218,6 @@ mod tests {
             .expect("asks");
         rounds.answer("a", Some(json!({"roots": []})));
         let text = serde_json::to_string(&rounds).expect("JSON");
-        assert_eq!(
-            serde_json::from_str::<Rounds>(&text).expect("read"),
-            rounds
-        );
+        assert_eq!(serde_json::from_str::<Rounds>(&text).expect("read"), rounds);
     }
 }

@@ -10,11 +10,13 @@ use serde_json::{Map, Number, Value};
 pub fn plainly_fits(schema: &FormSchema, content: &Map<String, Value>) -> bool {
     schema.extra.is_empty()
         && (schema.required.iter().flatten()).all(|name| content.contains_key(name))
-        && content.iter().all(|(name, value)| match schema.property(name) {
-            Some(field) => fits(field, value),
-            // Forms are open; but what nobody asked for deserves a second look.
-            None => false,
-        })
+        && content
+            .iter()
+            .all(|(name, value)| match schema.property(name) {
+                Some(field) => fits(field, value),
+                // Forms are open; but what nobody asked for deserves a second look.
+                None => false,
+            })
 }
 
 fn fits(field: &PrimitiveSchema, value: &Value) -> bool {
@@ -77,7 +79,10 @@ mod tests {
         let schema: FormSchema = serde_json::from_value(schema).expect("a form");
         for (content, plainly) in [
             (json!({"ok": true}), true),
-            (json!({"ok": true, "name": "äöü", "age": 9, "rate": 0.25}), true),
+            (
+                json!({"ok": true, "name": "äöü", "age": 9, "rate": 0.25}),
+                true,
+            ),
             (json!({"ok": true, "size": "L", "hue": "r"}), true),
             (json!({}), false),
             (json!({"ok": 1}), false),

@@ -11,6 +11,7 @@
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`question`] | the kinds of questions, and the capabilities they need |
 //! | [`reply`] | one pass over a message that a server sent |
+//! | [`seal`] | sealing bytes under a key |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
@@ -24,5 +25,6 @@ pub mod mirror;
 pub mod negotiate;
 pub mod question;
 pub mod reply;
+pub mod seal;
 pub mod template;
 pub mod write;

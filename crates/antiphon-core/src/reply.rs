@@ -88,7 +88,9 @@ impl<'a> Reply<'a> {
         let params = wire.params;
         match (wire.method, wire.result, wire.error) {
             (None, Some(result), None) => {
-                let raw = wire.id.ok_or_else(|| NoMessage("a result without an id".into()))?;
+                let raw = wire
+                    .id
+                    .ok_or_else(|| NoMessage("a result without an id".into()))?;
                 Ok(Self::Result {
                     id: id(raw)?,
                     result,
@@ -159,7 +161,10 @@ mod tests {
             assert!(Reply::parse(text.as_bytes()).is_err(), "{text}");
         }
         assert!(Reply::parse(b"\xff{}").is_err());
-        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, "[".repeat(100_000));
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#,
+            "[".repeat(100_000)
+        );
         assert!(Reply::parse(deep.as_bytes()).is_err());
     }
 }

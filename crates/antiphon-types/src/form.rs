@@ -182,6 +182,21 @@ impl PrimitiveSchema {
         };
         kind.unwrap_or(Self::Other(schema))
     }
+
+    /// The value that the field starts with.
+    pub fn default_value(&self) -> Option<Value> {
+        match self {
+            Self::String(field) => field.default.clone().map(Value::from),
+            Self::Number(field) => field.default.clone().map(Value::from),
+            Self::Boolean(field) => field.default.map(Value::from),
+            Self::UntitledSingleSelect(field) => field.default.clone().map(Value::from),
+            Self::TitledSingleSelect(field) => field.default.clone().map(Value::from),
+            Self::LegacyTitledEnum(field) => field.default.clone().map(Value::from),
+            Self::UntitledMultiSelect(field) => field.default.clone().map(Value::from),
+            Self::TitledMultiSelect(field) => field.default.clone().map(Value::from),
+            Self::Other(field) => field.get("default").cloned(),
+        }
+    }
 }
 
 impl Serialize for PrimitiveSchema {

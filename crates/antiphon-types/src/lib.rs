@@ -69,7 +69,9 @@ pub use listen::{
     SubscriptionsListenRequestParams, SubscriptionsListenResult,
 };
 pub use meta::{MetaObject, PaginatedRequestParams, RequestParams};
-pub use method::{DecodeError, DecodeErrorKind, Method, Outcome, decode_result};
+pub use method::{
+    DecodeError, DecodeErrorKind, Method, Outcome, decode_result, decode_result_text,
+};
 pub use notification::{
     CancelledNotificationParams, LoggingLevel, LoggingMessageNotificationParams,
     NotificationParams, ProgressNotificationParams, ResourceUpdatedNotificationParams,

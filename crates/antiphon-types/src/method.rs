@@ -82,9 +82,24 @@ pub enum Outcome<T> {
     InputRequired(InputRequired),
 }
 
+impl<T> Outcome<T> {
+    /// The same with another result.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Complete(result) => Outcome::Complete(f(result)),
+            Self::InputRequired(asked) => Outcome::InputRequired(asked),
+        }
+    }
+}
+
 /// Decodes a result by the method that was asked and its `resultType` alone;
 /// without one it is complete. As strict as [`decode()`](crate::decode()).
 pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, DecodeError> {
+    decode_result_text::<M>(raw.get())
+}
+
+/// The same, from JSON text.
+pub fn decode_result_text<M: Method>(text: &str) -> Result<Outcome<M::Result>, DecodeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Peek {
@@ -98,11 +113,11 @@ pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, De
         detail: None,
         source: Some(source),
     };
-    let Peek { result_type } = decode(raw.get()).map_err(json)?;
+    let Peek { result_type } = decode(text).map_err(json)?;
     match result_type.as_deref() {
-        None | Some("complete") => decode(raw.get()).map(Outcome::Complete).map_err(json),
+        None | Some("complete") => decode(text).map(Outcome::Complete).map_err(json),
         Some("input_required") if M::MAY_ASK => {
-            decode(raw.get()).map(Outcome::InputRequired).map_err(json)
+            decode(text).map(Outcome::InputRequired).map_err(json)
         }
         Some("input_required") => Err(DecodeError {
             method: M::NAME,

@@ -1,6 +1,6 @@
 //! Tools: `tools/list` and `tools/call`.
 
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -311,6 +311,24 @@ impl CallToolResult {
         self.content.push(ContentBlock::text(value.to_string()));
         self.structured_content = Some(value);
         self
+    }
+
+    /// Whether the tool says that it failed.
+    pub fn failed(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
+    /// The first text block.
+    pub fn first_text(&self) -> Option<&str> {
+        self.content.iter().find_map(ContentBlock::as_text)
+    }
+
+    /// The structured content as a type of one's own.
+    pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        match &self.structured_content {
+            Some(value) => T::deserialize(value),
+            None => Err(serde_json::Error::custom("there is no structured content")),
+        }
     }
 }
 

@@ -72,6 +72,8 @@ pub use schemars;
 pub use tokio_util::sync::CancellationToken;
 
 pub use antiphon_core::question::Kind;
+#[cfg(feature = "client")]
+pub use client::Client;
 #[cfg(feature = "server")]
 pub use engine::{
     endpoint::Limits,

@@ -1,13 +1,52 @@
-//! The client.
+//! The client: one loop, callbacks that are capabilities, paused calls that are plain data.
+//!
+//! A [`Client`] says who is calling and what it can answer; [`Client::connect`] gives a
+//! [`Connection`] to one server. [`Connection::call_tool`], [`get_prompt`](Connection::get_prompt)
+//! and [`read_resource`](Connection::read_resource) answer whatever the server asks, through the
+//! client's callbacks. What a callback cannot answer at once is answered
+//! [by hand](Client::by_hand): [`Connection::start`] gives a [`Paused`] call, which is data, and
+//! [`Connection::resume`] goes on with it, today or in another process.
 
+mod cache;
+mod check;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for the type it holds"
+)]
+mod client;
+mod connection;
+mod discover;
+mod drive;
 mod error;
 mod event;
+mod handlers;
 mod identity;
+mod listen;
+mod listing;
+mod outcome;
 mod paused;
+mod question;
+mod request;
+mod shared;
+mod target;
+mod tools;
 mod transport;
 
+pub use antiphon_core::{
+    question::Kind,
+    seal::{Key, WeakKey},
+};
+pub use client::Client;
+pub use connection::Connection;
+pub use discover::Negotiated;
 pub use error::{Clock, Error, ErrorKind};
 pub use event::Event;
 pub use identity::Identity;
-pub use paused::Paused;
+pub use listen::{Change, Subscription};
+pub use listing::Listing;
+pub use outcome::{Completed, Finished, Outcome};
+pub use paused::{Answer, Paused};
+pub use question::{Form, Link, Question, Reply, Roots, Sample};
+pub use request::{CallTool, GetPrompt, ReadResource, Request};
+pub use target::Target;
 pub use transport::{Connect, Events, Incoming, Outgoing, Pending, Transport};

@@ -1,5 +1,258 @@
 //! [`Paused`]: a call that waits for answers, as plain data.
 
-/// A call that waits for answers.
-#[derive(Debug)]
-pub struct Paused {}
+use std::{fmt, time::Duration};
+
+use antiphon_core::{
+    exchange::Rounds,
+    seal::{Key, NONCE},
+};
+use antiphon_types::{
+    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult, Version,
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::{Error, Identity, Target};
+
+/// A call that waits: for answers, or, when it has no questions, for the server to be ready.
+///
+/// It is plain data. Store it, answer on another machine, and
+/// [`resume`](super::Connection::resume) it on a connection to the same server. Resuming takes
+/// it by value: the server may accept a state but once.
+///
+/// It holds the arguments, the answers and the server's state, so keep it where such things may
+/// be kept, or keep it [`sealed`](Self::sealed). `Debug` shows none of them.
+#[derive(Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct Paused {
+    pub(super) server: Identity,
+    pub(super) version: Version,
+    /// What the call declared, and goes on declaring (MRTR-C-13).
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) target: Target,
+    pub(super) rounds: Rounds,
+    /// What was wrong with answers as they were given.
+    pub(super) complaints: Vec<String>,
+}
+
+/// The format; the version of a stored call says how to read it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    paused: u32,
+    server: Identity,
+    protocol: Version,
+    capabilities: ClientCapabilities,
+    call: Target,
+    rounds: Rounds,
+}
+
+/// The version written.
+const FORMAT: u32 = 1;
+
+/// What a sealed one is sealed for.
+const PURPOSE: &str = "antiphon paused call 1";
+
+impl Paused {
+    pub(super) fn new(
+        server: Identity,
+        version: Version,
+        capabilities: ClientCapabilities,
+        target: Target,
+        rounds: Rounds,
+    ) -> Self {
+        Self {
+            server,
+            version,
+            capabilities,
+            target,
+            rounds,
+            complaints: Vec::new(),
+        }
+    }
+
+    /// Which server it belongs to.
+    pub fn server(&self) -> &Identity {
+        &self.server
+    }
+
+    /// What was called.
+    pub fn call(&self) -> &Target {
+        &self.target
+    }
+
+    /// How many rounds have asked something.
+    pub fn round(&self) -> u32 {
+        self.rounds.round()
+    }
+
+    /// The questions by key, answered or not.
+    pub fn questions(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
+        let questions = self.rounds.questions().iter();
+        questions.map(|asked| (asked.key.as_str(), &asked.question))
+    }
+
+    /// The questions that have no answer yet.
+    pub fn unanswered(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
+        let pending = self.rounds.pending();
+        pending.map(|asked| (asked.key.as_str(), &asked.question))
+    }
+
+    /// How long to wait before resuming a call that waits for the server.
+    pub fn pause(&self) -> Duration {
+        self.rounds.pause(0)
+    }
+
+    /// Answers one question, or answers it anew. Whether the answer fits is checked when the
+    /// call is resumed.
+    #[must_use]
+    pub fn answer(mut self, key: &str, answer: impl Into<Answer>) -> Self {
+        let Answer(answer) = answer.into();
+        match answer {
+            Err(why) => self.complaints.push(format!("`{key}`: {why}")),
+            Ok(answer) => {
+                if !self.rounds.answer(key, Some(answer)) {
+                    self.complaints
+                        .push(format!("there is no question `{key}`"));
+                }
+            }
+        }
+        self
+    }
+
+    /// The whole call as text that nobody without the key can read or change.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub fn sealed(&self, key: &Key) -> Result<String, Error> {
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce)
+            .map_err(|error| Error::invalid(format!("no random numbers: {error}")))?;
+        let text = serde_json::to_vec(self)
+            .map_err(|error| Error::invalid(format!("the call does not serialise: {error}")))?;
+        Ok(URL_SAFE_NO_PAD.encode(key.seal(PURPOSE, nonce, &text)))
+    }
+
+    /// Opens what [`sealed`](Self::sealed) made.
+    ///
+    /// # Errors
+    /// When it was sealed under another key, or changed since; which of these is not told.
+    pub fn open(sealed: &str, key: &Key) -> Result<Self, Error> {
+        let wrong = || Error::invalid("this is no paused call that was sealed under this key");
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| wrong())?;
+        let text = key.open(PURPOSE, &bytes).ok_or_else(wrong)?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Error::invalid(format!("the paused call cannot be read: {error}")))
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            paused: FORMAT,
+            server: self.server.clone(),
+            protocol: self.version,
+            capabilities: self.capabilities.clone(),
+            call: self.target.clone(),
+            rounds: self.rounds.clone(),
+        }
+    }
+}
+
+impl Serialize for Paused {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.stored().serialize(to)
+    }
+}
+
+impl TryFrom<Stored> for Paused {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        if stored.paused != FORMAT {
+            return Err(format!(
+                "a paused call of format {}; this version reads {FORMAT}",
+                stored.paused
+            ));
+        }
+        if !stored.call.may_ask() {
+            return Err(format!(
+                "{} is no call that can pause",
+                stored.call.method()
+            ));
+        }
+        Ok(Self::new(
+            stored.server,
+            stored.protocol,
+            stored.capabilities,
+            stored.call,
+            stored.rounds,
+        ))
+    }
+}
+
+/// Shows what it is and not what is in it.
+impl fmt::Debug for Paused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.unanswered().map(|(key, _)| key).collect();
+        f.debug_struct("Paused")
+            .field("server", &format_args!("{}", self.server))
+            .field("call", &self.target)
+            .field("round", &self.round())
+            .field("unanswered", &keys)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An answer given by hand.
+#[derive(Clone)]
+#[must_use]
+pub struct Answer(Result<Value, String>);
+
+impl Answer {
+    /// The user accepted. A form is answered with an object of its fields, a link with `()`.
+    pub fn accept(content: impl Serialize) -> Self {
+        Self(match serde_json::to_value(content) {
+            Ok(Value::Null) => Ok(json!({ "action": "accept" })),
+            Ok(content) => Ok(json!({ "action": "accept", "content": content })),
+            Err(error) => Err(format!("the answer does not serialise: {error}")),
+        })
+    }
+
+    /// The user said no.
+    pub fn decline() -> Self {
+        Self(Ok(json!({ "action": "decline" })))
+    }
+
+    /// The user went away without choosing.
+    pub fn cancel() -> Self {
+        Self(Ok(json!({ "action": "cancel" })))
+    }
+
+    fn of(answer: &impl Serialize) -> Self {
+        Self(serde_json::to_value(answer).map_err(|error| error.to_string()))
+    }
+}
+
+impl From<ElicitResult> for Answer {
+    fn from(answer: ElicitResult) -> Self {
+        Self::of(&answer)
+    }
+}
+
+impl From<CreateMessageResult> for Answer {
+    fn from(answer: CreateMessageResult) -> Self {
+        Self::of(&answer)
+    }
+}
+
+impl From<ListRootsResult> for Answer {
+    fn from(answer: ListRootsResult) -> Self {
+        Self::of(&answer)
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answer(..)")
+    }
+}

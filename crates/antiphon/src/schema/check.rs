@@ -16,6 +16,8 @@ use super::{InvalidSchema, Violations};
 /// A schema that values are checked against.
 pub(crate) struct Checker {
     schema: Value,
+    /// Whether `format` is a rule, which it is in forms, or only a remark.
+    formats: bool,
     validator: OnceLock<Result<Validator, InvalidSchema>>,
     /// Of the same schema, for values that are costly to explain otherwise.
     narrow: OnceLock<Option<Validator>>,
@@ -28,9 +30,10 @@ impl Checker {
     /// Where the schema is wrong. A `$ref` to another document is wrong too: nothing is fetched.
     pub(crate) fn compile(schema: &Map<String, Value>) -> Result<Self, InvalidSchema> {
         let schema = Value::Object(schema.clone());
-        let validator = validator(&schema)?;
+        let validator = validator(&schema, false)?;
         Ok(Self {
             schema,
+            formats: false,
             validator: OnceLock::from(Ok(validator)),
             narrow: OnceLock::new(),
         })
@@ -40,14 +43,27 @@ impl Checker {
     pub(crate) fn lazy(schema: &Map<String, Value>) -> Self {
         Self {
             schema: Value::Object(schema.clone()),
+            formats: false,
             validator: OnceLock::new(),
             narrow: OnceLock::new(),
         }
     }
 
+    /// The same, with `format` as a rule.
+    #[cfg(feature = "client")]
+    pub(crate) fn with_formats(schema: &Map<String, Value>) -> Self {
+        Self {
+            formats: true,
+            ..Self::lazy(schema)
+        }
+    }
+
     /// What the schema forbids about a value.
     pub(crate) fn violations(&self, value: &Value) -> Violations {
-        match self.validator.get_or_init(|| validator(&self.schema)) {
+        match self
+            .validator
+            .get_or_init(|| validator(&self.schema, self.formats))
+        {
             // Most values are fine, which takes no memory to find out.
             Ok(validator) if validator.is_valid(value) => Violations::default(),
             Ok(validator) => self.explain(validator, value),
@@ -84,7 +100,7 @@ impl Checker {
     }
 
     fn narrow(&self) -> Option<&Validator> {
-        let narrow = || validator(&narrowed(&self.schema)?).ok();
+        let narrow = || validator(&narrowed(&self.schema)?, self.formats).ok();
         self.narrow.get_or_init(narrow).as_ref()
     }
 }
@@ -95,8 +111,11 @@ impl fmt::Debug for Checker {
     }
 }
 
-fn validator(schema: &Value) -> Result<Validator, InvalidSchema> {
-    (jsonschema::options().offline().build(schema)).map_err(|error| {
+fn validator(schema: &Value, formats: bool) -> Result<Validator, InvalidSchema> {
+    let options = jsonschema::options()
+        .offline()
+        .should_validate_formats(formats);
+    options.build(schema).map_err(|error| {
         let place = path(error.instance_path());
         InvalidSchema::new(if place.is_empty() {
             format!("the schema is wrong: {error}")

@@ -66,6 +66,17 @@ impl Violations {
         self.undecided
     }
 
+    /// Each in a line of its own, such as `copies: must be at least 1`.
+    #[cfg(feature = "client")]
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.kept
+            .iter()
+            .map(|Violation { path, message }| match &**path {
+                "" => message.clone(),
+                path => format!("{path}: {message}"),
+            })
+    }
+
     pub(super) fn push(&mut self, path: String, message: impl FnOnce() -> String) {
         if self.kept.len() < MAX_KEPT {
             let message = message();

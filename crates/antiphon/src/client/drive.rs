@@ -1,0 +1,371 @@
+//! The loop: a call, its questions, and the call again with the answers (wire.md 4.3).
+
+use std::{borrow::Cow, sync::Arc};
+
+use antiphon_core::{
+    exchange::{Next, Rounds},
+    question::Kind,
+};
+use antiphon_types::{
+    ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired,
+};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, value::RawValue};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep_until, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::{
+    Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
+    error::Boxed,
+    handlers::Asking,
+    question::About,
+    request::Options,
+    shared::{Leg, Shared, after, envelope},
+};
+
+/// How often an answer may be handed back.
+const TRIES: u32 = 3;
+
+/// One call on its way.
+pub(super) struct Drive<'a> {
+    shared: &'a Shared,
+    target: Arc<Target>,
+    options: &'a Options,
+    capabilities: Cow<'a, ClientCapabilities>,
+    envelope: Cow<'a, str>,
+    rounds: Rounds,
+    /// Whether to come back by itself to a server that is not ready.
+    polls: bool,
+    /// When to stop coming back.
+    poll_until: Option<Instant>,
+}
+
+impl<'a> Drive<'a> {
+    /// A call from its beginning.
+    pub(super) fn new(shared: &'a Shared, target: Target, options: &'a Options) -> Self {
+        Self {
+            shared,
+            target: Arc::new(target),
+            options,
+            capabilities: Cow::Borrowed(&shared.capabilities),
+            envelope: Cow::Borrowed(&shared.envelope),
+            rounds: Rounds::default(),
+            polls: true,
+            poll_until: None,
+        }
+    }
+
+    /// A call that was paused; it goes on declaring what it declared (MRTR-C-13).
+    pub(super) fn resumed(shared: &'a Shared, paused: Paused, options: &'a Options) -> Self {
+        let envelope = match paused.capabilities == shared.capabilities {
+            true => Cow::Borrowed(&*shared.envelope),
+            false => Cow::Owned(envelope(&shared.client, &paused.capabilities)),
+        };
+        Self {
+            capabilities: Cow::Owned(paused.capabilities),
+            envelope,
+            rounds: paused.rounds,
+            ..Self::new(shared, paused.target, options)
+        }
+    }
+
+    /// Leaves it to the caller to come back.
+    pub(super) fn step_by_step(mut self) -> Self {
+        self.polls = false;
+        self
+    }
+
+    /// Goes on until there is a result, or nothing that can be done here.
+    pub(super) async fn run<T: Finished>(mut self) -> Result<Outcome<T>, Error> {
+        let during = self.target.clone();
+        let outcome = match self.options.cancel.clone() {
+            None => self.rounds().await,
+            Some(cancel) => tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(Error::cancelled()),
+                outcome = self.rounds() => outcome,
+            },
+        };
+        outcome.map_err(|error| error.during(during))
+    }
+
+    async fn rounds<T: Finished>(&mut self) -> Result<Outcome<T>, Error> {
+        // Of a call that was paused some questions may still be open.
+        if self.rounds.pending().next().is_some() && !self.answer().await? {
+            return Ok(Outcome::Paused(self.pause()));
+        }
+        loop {
+            let text = self.shared.call(self).await?;
+            let text = std::str::from_utf8(&text)
+                .map_err(|error| Error::decode("the result is not UTF-8").caused_by(error))?;
+            let Some(result) = T::read(self.target.method(), text) else {
+                return Err(Error::invalid("the result of this call has another type"));
+            };
+            let asked = match result {
+                Ok(antiphon_types::Outcome::Complete(result)) => {
+                    self.shared.promised(&self.target, result.as_tool())?;
+                    return Ok(Outcome::Done(result));
+                }
+                Ok(antiphon_types::Outcome::InputRequired(asked)) => asked,
+                Ok(_) => return Err(Error::decode("a result of an unknown kind")),
+                Err(error) => return Err(Error::decode(error.to_string())),
+            };
+            match self.take(asked)? {
+                Next::Answer => {
+                    self.poll_until = None;
+                    if !self.answer().await? {
+                        return Ok(Outcome::Paused(self.pause()));
+                    }
+                }
+                Next::Later if self.polls => self.wait().await?,
+                Next::Later => return Ok(Outcome::Later(self.pause())),
+            }
+        }
+    }
+
+    /// Looks at a round before anybody is asked.
+    fn take(&mut self, asked: InputRequired) -> Result<Next, Error> {
+        for (key, question) in asked.requests() {
+            self.supported(key, question)?;
+        }
+        let round = self.rounds.round() + u32::from(asked.requests().len() > 0);
+        if let Some(inspect) = &self.shared.client.on_round {
+            inspect(&self.target, &asked).map_err(|why| {
+                let message = format!("the questions of round {round} are refused");
+                Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
+            })?;
+        }
+        let keys = || asked.requests().map(|(key, _)| key).collect::<Vec<_>>();
+        tracing::debug!(call = %self.target, round, keys = ?keys(), "input required");
+        let limit = self
+            .options
+            .max_rounds
+            .unwrap_or(self.shared.client.max_rounds);
+        self.rounds.take(asked, limit).map_err(|last| {
+            let message = format!("the server asks in more than {limit} rounds");
+            Error::new(ErrorKind::RoundsExceeded(last), message)
+        })
+    }
+
+    /// MRTR-C-16, MRTR-C-17: only what was declared may be asked.
+    fn supported(&self, key: &str, question: &InputRequest) -> Result<(), Error> {
+        let what = match Kind::of(question) {
+            Some(kind) if kind.is_declared(&self.capabilities) => match insecure(question) {
+                Some(why) if !self.shared.client.insecure_links => why,
+                _ => return Ok(()),
+            },
+            Some(kind) => kind.not_supported().to_owned(),
+            None => format!("{} not supported", question.method()),
+        };
+        let message = format!("the server asks `{key}`, but: {what}");
+        let unsupported = ErrorKind::Unsupported {
+            key: key.to_owned(),
+            error: ErrorObject::invalid_request(what),
+        };
+        Err(Error::new(unsupported, message))
+    }
+
+    /// Has the callbacks answer what they can; whether that was everything.
+    async fn answer(&mut self) -> Result<bool, Error> {
+        let client = &self.shared.client;
+        let human = self.options.human.unwrap_or(client.clocks.human);
+        let deadline = after(Instant::now(), human);
+        let cancelled = CancellationToken::new();
+        // However the round ends, whatever a callback started is told.
+        let _over = cancelled.clone().drop_guard();
+        let round = self.rounds.round();
+        let mut callbacks = JoinSet::new();
+        let mut keys = Vec::new();
+        for asked in self.rounds.pending() {
+            let Some(asking) = client.handlers.asking(&asked.question) else {
+                continue;
+            };
+            let about = About {
+                key: asked.key.clone(),
+                round,
+                attempt: 1,
+                errors: Vec::new(),
+                server: self.shared.identity.clone(),
+                call: self.target.clone(),
+                cancelled: cancelled.clone(),
+                deadline: deadline.into_std(),
+            };
+            let asking = ask(asking, asked.question.clone(), about).in_current_span();
+            keys.push((callbacks.spawn(asking).id(), asked.key.clone()));
+        }
+        loop {
+            let next = timeout_at(deadline, callbacks.join_next_with_id()).await;
+            let Some(next) = next.map_err(|_| Error::timed_out(Clock::Human, human))? else {
+                break;
+            };
+            let (id, answer) = match next {
+                Ok((id, answer)) => (id, answer),
+                Err(panic) => (panic.id(), Err(Failure::Refused(panic.into()))),
+            };
+            let key = keys.iter().find(|(other, _)| *other == id);
+            let key = key.map(|(_, key)| key.clone()).unwrap_or_default();
+            match answer {
+                Ok(answer) => self.rounds.answer(&key, Some(answer)),
+                Err(failure) => return Err(failure.into_error(key, round)),
+            };
+        }
+        Ok(self.rounds.pending().next().is_none())
+    }
+
+    /// Waits before coming back, within the poll clock.
+    async fn wait(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let budget = self.options.poll.unwrap_or(self.shared.client.clocks.poll);
+        let until = *self.poll_until.get_or_insert_with(|| after(now, budget));
+        let mut jitter = [0];
+        _ = getrandom::fill(&mut jitter);
+        let wake = now + self.rounds.pause(jitter[0]);
+        if wake >= until {
+            sleep_until(until).await;
+            return Err(Error::timed_out(Clock::Poll, budget));
+        }
+        sleep_until(wake).await;
+        Ok(())
+    }
+
+    /// The call as it stands, as data.
+    fn pause(&mut self) -> Paused {
+        Paused::new(
+            (*self.shared.identity).clone(),
+            self.shared.version(),
+            self.capabilities.clone().into_owned(),
+            (*self.target).clone(),
+            std::mem::take(&mut self.rounds),
+        )
+    }
+}
+
+/// ELIC-C-14: why a link must not even be shown; `None` if it may.
+fn insecure(question: &InputRequest) -> Option<String> {
+    let InputRequest::Elicit(ElicitRequestParams::Url(link)) = question else {
+        return None;
+    };
+    let url: Option<http::Uri> = link.url.parse().ok();
+    let safe = url.as_ref().is_some_and(|url| match url.scheme_str() {
+        Some("https") => url.host().is_some(),
+        Some("http") => url.host().is_some_and(is_loopback),
+        _ => false,
+    });
+    (!safe).then(|| "Links must be https, or to this very machine".to_owned())
+}
+
+/// Whether a host is this very machine.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// Asks one question, again if the answer does not fit.
+async fn ask(asking: Asking, question: InputRequest, mut about: About) -> Result<Value, Failure> {
+    loop {
+        let answer = asking(about.clone()).await.0.map_err(Failure::Refused)?;
+        let errors = check::errors(&question, &answer);
+        if errors.is_empty() {
+            return Ok(answer);
+        }
+        if about.attempt == TRIES {
+            return Err(Failure::Invalid(errors));
+        }
+        about.errors = errors;
+        about.attempt += 1;
+    }
+}
+
+/// Why a question has no answer.
+enum Failure {
+    Refused(Boxed),
+    Invalid(Vec<String>),
+}
+
+impl Failure {
+    fn into_error(self, key: String, round: u32) -> Error {
+        match self {
+            Self::Refused(why) => {
+                let message = format!("no answer to `{key}` in round {round}");
+                Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
+            }
+            Self::Invalid(errors) => {
+                let what = errors.join("; ");
+                let message =
+                    format!("the answer to `{key}` in round {round} does not fit: {what}");
+                Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
+            }
+        }
+    }
+}
+
+/// What is sent: the call as it was given, and the answers of the last round only (MRTR-C-10,
+/// MRTR-C-11).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_responses: Option<Answers<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<&'a str>,
+}
+
+struct Answers<'a>(&'a Rounds);
+
+impl Serialize for Answers<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(
+            self.0
+                .questions()
+                .iter()
+                .map(|asked| (&asked.key, &asked.answer)),
+        )
+    }
+}
+
+impl Shared {
+    /// One leg of a call.
+    async fn call(&self, drive: &Drive<'_>) -> Result<bytes::Bytes, Error> {
+        let target = &*drive.target;
+        let name = target.name();
+        let rounds = &drive.rounds;
+        let is_resource = target.is_resource();
+        let params = Params {
+            name: (!is_resource).then_some(name),
+            uri: is_resource.then_some(name),
+            arguments: target.arguments(),
+            input_responses: (!rounds.questions().is_empty()).then_some(Answers(rounds)),
+            request_state: rounds.state(),
+        };
+        let leg = Leg {
+            method: target.method(),
+            name: Some(name),
+            headers: &[],
+            envelope: &drive.envelope,
+            options: drive.options,
+            call: Some(target),
+            poll: drive.poll_until,
+        };
+        if target.is_tool() {
+            return self.call_tool(leg, target, &params).await;
+        }
+        if is_resource && !rounds.is_retry() {
+            return self.read(&leg, name, &params).await;
+        }
+        // MRTR-C-14: what came of a retry is not kept.
+        self.request(&leg, &params).await
+    }
+}

@@ -1,0 +1,260 @@
+//! [`Subscription`]: changes, as they happen.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use antiphon_core::{reply::Reply, write};
+use antiphon_types::{
+    CancelledNotificationParams, Method, ResourceUpdatedNotificationParams, SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams, decode,
+    method::{
+        ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
+        SubscriptionsListen,
+    },
+};
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::{Clock, Error, Event, Incoming, Outgoing, shared::Shared};
+
+/// Changes that a server reports.
+///
+/// A [`Stream`], with [`next`](Self::next) for those who need no more. It ends when the server
+/// ends it; if it is lost instead, an error comes first, and one may subscribe again (SUB-C-05).
+/// Dropping it unsubscribes.
+///
+/// As changes are read, the connection forgets the answers that they make stale.
+pub struct Subscription {
+    shared: Arc<Shared>,
+    incoming: Incoming,
+    id: i64,
+    acknowledged: SubscriptionFilter,
+    over: bool,
+}
+
+/// Something that has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources, or of templates.
+    Resources,
+    /// The resource at this URI, or a part of one that was subscribed to.
+    Resource(String),
+}
+
+impl Subscription {
+    pub(super) async fn open(
+        shared: Arc<Shared>,
+        filter: SubscriptionFilter,
+    ) -> Result<Self, Error> {
+        let work = shared.client.clocks.work;
+        let opened = timeout(work, Self::acknowledged_by(shared, filter)).await;
+        let opened = opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)));
+        opened.map_err(|error| error.during(SubscriptionsListen::NAME))
+    }
+
+    async fn acknowledged_by(
+        shared: Arc<Shared>,
+        filter: SubscriptionFilter,
+    ) -> Result<Self, Error> {
+        let id = shared.next_id();
+        let mut body = Vec::new();
+        let params = SubscriptionsListenRequestParams::new(filter);
+        let envelope = &shared.envelope;
+        write::request(
+            &mut body,
+            id,
+            SubscriptionsListen::NAME,
+            &params,
+            envelope,
+            None,
+        )
+        .map_err(|error| Error::invalid(format!("the filter does not serialise: {error}")))?;
+        let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
+        let incoming = shared.transport.send(outgoing).await?;
+        let mut subscription = Self {
+            shared,
+            incoming,
+            id,
+            acknowledged: SubscriptionFilter::default(),
+            over: false,
+        };
+        loop {
+            let next = poll_fn(|context| subscription.incoming.poll_next(context)).await;
+            let Some(message) = next else {
+                return Err(lost());
+            };
+            if let Some(acknowledged) = subscription.acknowledgment(&message?)? {
+                subscription.acknowledged = acknowledged;
+                return Ok(subscription);
+            }
+        }
+    }
+
+    /// SUB-S-02: the acknowledgment comes first.
+    fn acknowledgment(&self, message: &Bytes) -> Result<Option<SubscriptionFilter>, Error> {
+        match Reply::parse(message) {
+            Ok(Reply::Notification { method, params })
+                if method == "notifications/subscriptions/acknowledged" =>
+            {
+                let params = params.map_or("{}", RawValue::get);
+                let params: SubscriptionsAcknowledgedNotificationParams = decode(params)
+                    .map_err(|error| Error::decode("a wrong acknowledgment").caused_by(error))?;
+                Ok(Some(params.notifications))
+            }
+            Ok(Reply::Error { error, .. }) => Err(Error::protocol(error)),
+            Ok(Reply::Result { .. }) => Err(Error::decode(
+                "the subscription ended before it was acknowledged",
+            )),
+            Ok(_) => {
+                self.shared
+                    .client
+                    .listeners
+                    .told(&Event::Message(message.clone()));
+                Ok(None)
+            }
+            Err(why) => Err(Error::decode("the server sent what is no message").caused_by(why)),
+        }
+    }
+
+    /// What the server will report, which may be less than what was asked for (SUB-C-02).
+    pub fn acknowledged(&self) -> &SubscriptionFilter {
+        &self.acknowledged
+    }
+
+    /// The next change; `None` when the server has ended the subscription.
+    ///
+    /// # Errors
+    /// When it was lost.
+    pub async fn next(&mut self) -> Option<Result<Change, Error>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// What a message says; `Break` when it was the last.
+    fn read(&self, message: Result<Bytes, Error>) -> Read {
+        let message = match message {
+            Ok(message) => message,
+            Err(error) => return Read::Lost(error),
+        };
+        match Reply::parse(&message) {
+            Ok(Reply::Notification { method, params }) => {
+                let params = params.map_or("{}", RawValue::get);
+                match &*method {
+                    "notifications/tools/list_changed" => Read::Change(Change::Tools),
+                    "notifications/prompts/list_changed" => Read::Change(Change::Prompts),
+                    "notifications/resources/list_changed" => Read::Change(Change::Resources),
+                    "notifications/resources/updated" => {
+                        match decode::<ResourceUpdatedNotificationParams>(params) {
+                            Ok(params) => Read::Change(Change::Resource(params.uri)),
+                            Err(error) => {
+                                Read::Lost(Error::decode("a wrong notification").caused_by(error))
+                            }
+                        }
+                    }
+                    // AMB-01: either way of ending will do.
+                    "notifications/cancelled" if self.is_cancelled(params) => Read::End,
+                    _ => {
+                        self.shared
+                            .client
+                            .listeners
+                            .told(&Event::Message(message.clone()));
+                        Read::Nothing
+                    }
+                }
+            }
+            Ok(Reply::Result { .. }) => Read::End,
+            Ok(Reply::Error { error, .. }) => Read::Lost(Error::protocol(error)),
+            Ok(Reply::Request { .. }) => Read::Nothing,
+            Err(why) => {
+                Read::Lost(Error::decode("the server sent what is no message").caused_by(why))
+            }
+        }
+    }
+
+    fn is_cancelled(&self, params: &str) -> bool {
+        let params = decode::<CancelledNotificationParams>(params);
+        let id = params.ok().and_then(|params| params.request_id);
+        id.is_some_and(|id| id.as_i64() == Some(self.id))
+    }
+}
+
+/// What a message of a subscription says.
+enum Read {
+    Change(Change),
+    Nothing,
+    End,
+    Lost(Error),
+}
+
+impl Stream for Subscription {
+    type Item = Result<Change, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if this.over {
+                return Poll::Ready(None);
+            }
+            let message = ready!(this.incoming.poll_next(context));
+            let read = match message {
+                Some(message) => this.read(message),
+                None => Read::Lost(lost()),
+            };
+            match read {
+                Read::Nothing => {}
+                Read::Change(change) => {
+                    this.shared.changed(&change);
+                    return Poll::Ready(Some(Ok(change)));
+                }
+                Read::End => this.over = true,
+                Read::Lost(error) => {
+                    this.over = true;
+                    let error = error.during(SubscriptionsListen::NAME);
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::transport("the subscription was lost; subscribe again to go on")
+}
+
+impl Shared {
+    /// Forgets what a change makes stale (CACHE-C-14).
+    fn changed(&self, change: &Change) {
+        self.cache.evict(|key| match change {
+            Change::Tools => key.method == ListTools::NAME,
+            Change::Prompts => key.method == ListPrompts::NAME,
+            Change::Resources => {
+                [ListResources::NAME, ListResourceTemplates::NAME].contains(&key.method)
+            }
+            // What changed may be a part of what was read, or the other way round.
+            Change::Resource(uri) => {
+                let read = key.detail.as_deref().unwrap_or_default();
+                key.method == ReadResource::NAME
+                    && (read.starts_with(uri.as_str()) || uri.starts_with(read))
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription")
+            .field("acknowledged", &self.acknowledged)
+            .finish_non_exhaustive()
+    }
+}

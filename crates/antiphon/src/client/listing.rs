@@ -1,0 +1,237 @@
+//! [`Listing`]: a list, page after page.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use antiphon_types::{
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method,
+    PaginatedRequestParams, Prompt, Resource, ResourceTemplate, Tool, code,
+    method::{ListPrompts, ListResourceTemplates, ListResources, ListTools},
+};
+use futures_core::Stream;
+
+use super::{Connection, Error, Event, Pending, cache::Key, connection::decoded, shared::Shared};
+
+/// Most pages of one list; a server that gives more is out to keep us busy.
+const PAGES: usize = 10_000;
+
+/// A list that is fetched page by page, as it is needed.
+///
+/// A [`Stream`] of its items, with [`next`](Self::next) and [`all`](Self::all) for those who need
+/// no more. After an error it is over.
+pub struct Listing<T> {
+    shared: Arc<Shared>,
+    fetch: Fetch<T>,
+    page: Option<Pending<'static, Result<Page<T>, Error>>>,
+    items: VecDeque<T>,
+    seen: HashSet<String>,
+    pages: usize,
+    over: bool,
+}
+
+/// Some items, and where the next ones are.
+struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
+
+type Fetch<T> = fn(Arc<Shared>, Option<String>) -> Pending<'static, Result<Page<T>, Error>>;
+
+/// A list of a server's.
+trait List<T>: Method<Params = PaginatedRequestParams> {
+    fn split(result: Self::Result) -> Page<T>;
+
+    /// Has a look at the items.
+    fn learn(_: &Shared, _: &mut Vec<T>) {}
+}
+
+macro_rules! lists {
+    ($($method:ty = $result:ident.$items:ident: $item:ty $(, $learn:expr)?;)*) => {$(
+        impl List<$item> for $method {
+            fn split(result: $result) -> Page<$item> {
+                Page { items: result.$items, next: result.next_cursor }
+            }
+
+            $(fn learn(shared: &Shared, items: &mut Vec<$item>) {
+                $learn(shared, items);
+            })?
+        }
+    )*};
+}
+
+lists! {
+    ListTools = ListToolsResult.tools: Tool, learn;
+    ListPrompts = ListPromptsResult.prompts: Prompt;
+    ListResources = ListResourcesResult.resources: Resource;
+    ListResourceTemplates = ListResourceTemplatesResult.resource_templates: ResourceTemplate;
+}
+
+/// HDR-C-08, HDR-C-09
+fn learn(shared: &Shared, tools: &mut Vec<Tool>) {
+    for (name, why) in shared.tools.learn(tools, shared.transport.mirrors()) {
+        shared
+            .client
+            .listeners
+            .told(&Event::HiddenTool { name, why });
+    }
+}
+
+fn fetch<M: List<T>, T>(
+    shared: Arc<Shared>,
+    cursor: Option<String>,
+) -> Pending<'static, Result<Page<T>, Error>>
+where
+    M: 'static,
+    T: 'static,
+{
+    Box::pin(async move {
+        let key = Key {
+            method: M::NAME,
+            detail: cursor.clone(),
+        };
+        let mut params = PaginatedRequestParams::new();
+        params.cursor = cursor;
+        let text = shared.kept(key, shared.plain_text::<M>(&params)).await?;
+        let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
+        M::learn(&shared, &mut page.items);
+        Ok(page)
+    })
+}
+
+impl<T> Listing<T> {
+    #[expect(
+        private_bounds,
+        reason = "only the four lists of the protocol are listed"
+    )]
+    pub(super) fn new<M: List<T> + 'static>(connection: &Connection) -> Self
+    where
+        T: 'static,
+    {
+        let shared = connection.0.clone();
+        Self {
+            page: Some(fetch::<M, T>(shared.clone(), None)),
+            shared,
+            fetch: fetch::<M, T>,
+            items: VecDeque::new(),
+            seen: HashSet::new(),
+            pages: 0,
+            over: false,
+        }
+    }
+
+    /// The next item; `None` after the last.
+    ///
+    /// # Errors
+    /// When a page cannot be had.
+    pub async fn next(&mut self) -> Option<Result<T, Error>>
+    where
+        T: Unpin,
+    {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// All items. If a page that was kept leads nowhere any more, the list is fetched anew
+    /// (CACHE-C-16, CACHE-C-17).
+    ///
+    /// # Errors
+    /// When a page cannot be had.
+    pub async fn all(mut self) -> Result<Vec<T>, Error>
+    where
+        T: Unpin,
+    {
+        let mut again = true;
+        let mut items = Vec::new();
+        while let Some(item) = self.next().await {
+            match item {
+                Ok(item) => items.push(item),
+                Err(error)
+                    if again && self.pages > 0 && error.code() == Some(code::INVALID_PARAMS) =>
+                {
+                    again = false;
+                    items.clear();
+                    self.restart();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(items)
+    }
+
+    fn restart(&mut self) {
+        self.shared.cache.evict(|key| key.method.ends_with("/list"));
+        self.items.clear();
+        self.seen.clear();
+        (self.pages, self.over) = (0, false);
+        self.page = Some((self.fetch)(self.shared.clone(), None));
+    }
+
+    /// Takes a page, and sees to the next.
+    fn turn(&mut self, page: Page<T>) -> Result<(), Error> {
+        self.items = page.items.into();
+        self.pages += 1;
+        // PAGE-C-03: an empty cursor is one, too.
+        let Some(cursor) = page.next else {
+            return Ok(());
+        };
+        // PAGE-C-06
+        if !self.seen.insert(cursor.clone()) || self.pages >= PAGES {
+            return Err(Error::decode("the server's list has no end"));
+        }
+        self.page = Some((self.fetch)(self.shared.clone(), Some(cursor)));
+        Ok(())
+    }
+}
+
+impl<T: Unpin> Stream for Listing<T> {
+    type Item = Result<T, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(item) = this.items.pop_front() {
+                return Poll::Ready(Some(Ok(item)));
+            }
+            let Some(page) = this.page.as_mut().filter(|_| !this.over) else {
+                return Poll::Ready(None);
+            };
+            let page = ready!(page.as_mut().poll(context));
+            this.page = None;
+            if let Err(error) = page.and_then(|page| this.turn(page)) {
+                this.over = true;
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for Listing<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listing")
+            .field("pages", &self.pages)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Lists the tools anew, whatever was kept.
+    pub(super) async fn learn_tools(&self) -> Result<(), Error> {
+        let (mut cursor, mut seen) = (None, HashSet::new());
+        loop {
+            let mut params = PaginatedRequestParams::new();
+            params.cursor = cursor;
+            let mut page = self.plain::<ListTools>(&params).await?;
+            learn(self, &mut page.tools);
+            cursor = page.next_cursor;
+            match &cursor {
+                Some(next) if seen.insert(next.clone()) && seen.len() < PAGES => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+}

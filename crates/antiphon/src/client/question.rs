@@ -1,0 +1,226 @@
+//! [`Question`]: what a callback is asked, and [`Reply`]: what it says.
+
+use std::{
+    ops::Deref,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use antiphon_types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
+    ElicitRequestUrlParams, ListRootsRequestParams, ListRootsResult, Root,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Identity, Target, error::Boxed};
+
+/// A form for the user; see [`Client::on_form`](super::Client::on_form).
+pub type Form = Question<ElicitRequestFormParams>;
+/// A link for the user; see [`Client::on_url`](super::Client::on_url).
+pub type Link = Question<ElicitRequestUrlParams>;
+/// A completion of the model; see [`Client::on_sample`](super::Client::on_sample).
+pub type Sample = Question<CreateMessageRequestParams>;
+/// The workspace roots; see [`Client::on_roots`](super::Client::on_roots).
+pub type Roots = Question<ListRootsRequestParams>;
+
+/// A question as a callback gets it: what is asked (the fields of `T`, its `meta` among them),
+/// by whom, in which call, and until when.
+#[derive(Debug, Clone)]
+pub struct Question<T> {
+    asked: T,
+    pub(super) about: About,
+}
+
+/// What stands beside a question.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub(super) key: String,
+    pub(super) round: u32,
+    pub(super) attempt: u32,
+    pub(super) errors: Vec<String>,
+    pub(super) server: Arc<Identity>,
+    pub(super) call: Arc<Target>,
+    pub(super) cancelled: CancellationToken,
+    pub(super) deadline: Instant,
+}
+
+impl<T> Question<T> {
+    pub(super) fn new(asked: T, about: About) -> Self {
+        Self { asked, about }
+    }
+
+    /// The key that names the question within its round.
+    pub fn key(&self) -> &str {
+        &self.about.key
+    }
+
+    /// Who asks: where this client connected to, not what the server says of itself. Show it to
+    /// the user (ELIC-C-09).
+    pub fn server(&self) -> &Identity {
+        &self.about.server
+    }
+
+    /// The call that led to the question.
+    pub fn call(&self) -> &Target {
+        &self.about.call
+    }
+
+    /// In which round of the call it is asked, from 1.
+    pub fn round(&self) -> u32 {
+        self.about.round
+    }
+
+    /// Which try this is, from 1 to 3: an answer that does not fit is handed back.
+    pub fn attempt(&self) -> u32 {
+        self.about.attempt
+    }
+
+    /// What was wrong with the last answer, field by field; empty on the first try.
+    pub fn errors(&self) -> &[String] {
+        &self.about.errors
+    }
+
+    /// Fires when the answer is no longer wanted: the deadline passed, or the call was cancelled
+    /// or has failed. The callback's future is dropped as well; this is for what it started.
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.about.cancelled
+    }
+
+    /// Until when the answer must be there.
+    pub fn deadline(&self) -> Instant {
+        self.about.deadline
+    }
+
+    /// How much time is left.
+    pub fn remaining(&self) -> Duration {
+        let now = Instant::now();
+        self.about.deadline.saturating_duration_since(now)
+    }
+
+    /// Gives no answer: the call ends with an error that names the key, and the server hears
+    /// nothing. For what the *user* did there are `decline` and `cancel`.
+    pub fn refuse(&self, why: impl Into<String>) -> Reply {
+        Reply::refused(why.into())
+    }
+
+    /// The question itself.
+    pub fn into_inner(self) -> T {
+        self.asked
+    }
+}
+
+impl<T> Deref for Question<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.asked
+    }
+}
+
+impl Form {
+    /// The user filled in the form; `content` serialises to an object of its fields.
+    pub fn accept(&self, content: impl Serialize) -> Reply {
+        match serde_json::to_value(content) {
+            Ok(content @ Value::Object(_)) => {
+                Reply::given(json!({ "action": "accept", "content": content }))
+            }
+            Ok(_) => Reply::refused("a form is answered with an object of its fields"),
+            Err(error) => Reply::refused(format!("the answer does not serialise: {error}")),
+        }
+    }
+
+    /// The values that the form starts with: the defaults of its fields.
+    pub fn defaults(&self) -> Map<String, Value> {
+        let fields = self.requested_schema.properties.iter();
+        let defaults =
+            fields.filter_map(|(name, field)| Some((name.clone(), field.default_value()?)));
+        defaults.collect()
+    }
+
+    /// The user said no.
+    pub fn decline(&self) -> Reply {
+        Reply::decline()
+    }
+
+    /// The user went away without choosing.
+    pub fn cancel(&self) -> Reply {
+        Reply::cancel()
+    }
+}
+
+impl Link {
+    /// The user agreed to open the link. That is all it says: whether they are done over there,
+    /// the server finds out by itself.
+    pub fn accept(&self) -> Reply {
+        Reply::given(json!({ "action": "accept" }))
+    }
+
+    /// The user said no.
+    pub fn decline(&self) -> Reply {
+        Reply::decline()
+    }
+
+    /// The user went away without choosing.
+    pub fn cancel(&self) -> Reply {
+        Reply::cancel()
+    }
+}
+
+impl Sample {
+    /// What the model said.
+    pub fn accept(&self, message: CreateMessageResult) -> Reply {
+        Reply::of(&message)
+    }
+
+    /// A text that the model said.
+    pub fn text(&self, text: impl Into<String>, model: impl Into<String>) -> Reply {
+        self.accept(CreateMessageResult::text(text, model).stop_reason("endTurn"))
+    }
+}
+
+impl Roots {
+    /// The roots, `file://` URIs that the server may know of.
+    pub fn list(&self, roots: impl IntoIterator<Item = Root>) -> Reply {
+        Reply::of(&ListRootsResult::new(roots.into_iter().collect()))
+    }
+}
+
+/// What a callback says; made by the question's own methods.
+///
+/// A callback may also return `Result<Reply, E>`: an error refuses the question.
+#[derive(Debug)]
+#[must_use]
+pub struct Reply(pub(super) Result<Value, Boxed>);
+
+impl Reply {
+    fn given(answer: Value) -> Self {
+        Self(Ok(answer))
+    }
+
+    fn refused(why: impl Into<Boxed>) -> Self {
+        Self(Err(why.into()))
+    }
+
+    fn of(answer: &impl Serialize) -> Self {
+        match serde_json::to_value(answer) {
+            Ok(answer) => Self::given(answer),
+            Err(error) => Self::refused(error),
+        }
+    }
+
+    fn decline() -> Self {
+        Self::given(json!({ "action": "decline" }))
+    }
+
+    fn cancel() -> Self {
+        Self::given(json!({ "action": "cancel" }))
+    }
+}
+
+impl<E: Into<Boxed>> From<Result<Self, E>> for Reply {
+    fn from(reply: Result<Self, E>) -> Self {
+        reply.unwrap_or_else(|error| Self(Err(error.into())))
+    }
+}

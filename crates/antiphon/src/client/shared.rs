@@ -1,0 +1,337 @@
+//! [`Shared`]: one connection, and one request on it.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use antiphon_core::{negotiate, reply::Reply, write};
+use antiphon_types::{
+    ClientCapabilities, ErrorObject, LoggingMessageNotificationParams, MetaObject,
+    ProgressNotificationParams, Version, code, decode,
+    meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION},
+};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Negotiated, Outgoing, Target,
+    Transport, cache::Cache, client::Listeners, request::Options, tools::Tools,
+};
+
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) transport: Box<dyn Transport>,
+    pub(super) identity: Arc<Identity>,
+    pub(super) capabilities: ClientCapabilities,
+    /// The metadata that every request carries.
+    pub(super) envelope: String,
+    pub(super) negotiated: OnceLock<Negotiated>,
+    pub(super) cache: Cache,
+    pub(super) tools: Tools,
+    ids: AtomicI64,
+}
+
+/// One request, before it has an id.
+pub(super) struct Leg<'a> {
+    pub(super) method: &'a str,
+    /// What it names, which is mirrored in a header.
+    pub(super) name: Option<&'a str>,
+    /// The arguments that are mirrored in headers.
+    pub(super) headers: &'a [(String, String)],
+    pub(super) envelope: &'a str,
+    pub(super) options: &'a Options,
+    /// The call it belongs to.
+    pub(super) call: Option<&'a Target>,
+    /// When to stop coming back.
+    pub(super) poll: Option<Instant>,
+}
+
+/// The metadata of every request, as text (META-C-01 to META-C-03).
+pub(super) fn envelope(client: &Client, capabilities: &ClientCapabilities) -> String {
+    let mut meta = Map::new();
+    meta.insert(PROTOCOL_VERSION.into(), Version::LATEST.as_str().into());
+    if !client.anonymous {
+        let info = serde_json::to_value(&client.info).unwrap_or_default();
+        meta.insert(CLIENT_INFO.into(), info);
+    }
+    let capabilities = serde_json::to_value(capabilities);
+    let capabilities = capabilities.unwrap_or_else(|_| Value::Object(Map::new()));
+    meta.insert(CLIENT_CAPABILITIES.into(), capabilities);
+    Value::Object(meta).to_string()
+}
+
+impl Shared {
+    pub(super) fn new(client: Client, transport: Box<dyn Transport>) -> Self {
+        let capabilities = client.capabilities();
+        Self {
+            identity: Arc::new(transport.identity().clone()),
+            envelope: envelope(&client, &capabilities),
+            capabilities,
+            client,
+            transport,
+            negotiated: OnceLock::new(),
+            cache: Cache::default(),
+            tools: Tools::default(),
+            ids: AtomicI64::new(1),
+        }
+    }
+
+    /// Sends a request and waits for its result, as JSON text.
+    ///
+    /// Asked in a version that the server does not take, it asks once more in one it does
+    /// (VER-C-02, VER-C-03).
+    pub(super) async fn request(
+        &self,
+        leg: &Leg<'_>,
+        params: &(impl Serialize + Sync + ?Sized),
+    ) -> Result<Bytes, Error> {
+        match self.once(leg, params).await {
+            Err(error) if is_other_version(&error) => self.once(leg, params).await,
+            answer => answer,
+        }
+    }
+
+    /// An id that no other request of this connection has (MRTR-C-08).
+    pub(super) fn next_id(&self) -> i64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    async fn once(
+        &self,
+        leg: &Leg<'_>,
+        params: &(impl Serialize + Sync + ?Sized),
+    ) -> Result<Bytes, Error> {
+        let id = self.next_id();
+        let mut body = Vec::with_capacity(leg.envelope.len() + 256);
+        let more = self.more(leg, id);
+        write::request(
+            &mut body,
+            id,
+            leg.method,
+            params,
+            leg.envelope,
+            more.as_ref(),
+        )
+        .map_err(|error| Error::invalid(format!("the request does not serialise: {error}")))?;
+        let mut outgoing = Outgoing::new(id, leg.method, body);
+        outgoing.name = leg.name;
+        outgoing.params = leg.headers;
+        self.answered(leg, outgoing).await
+    }
+
+    /// What the metadata of this request has beyond the usual.
+    fn more(&self, leg: &Leg<'_>, id: i64) -> Option<MetaObject> {
+        let options = leg.options;
+        let listeners = &self.client.listeners;
+        let mut more = MetaObject::new();
+        for (key, value) in &options.meta {
+            let ours = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES];
+            if !ours.contains(&key.as_str()) {
+                more.insert(key.clone(), value.clone());
+            }
+        }
+        let wants_progress = options.on_progress.is_some()
+            || listeners.progress.is_some()
+            || self.client.clocks.progress.is_some();
+        if leg.call.is_some() && wants_progress {
+            more.insert(PROGRESS_TOKEN.into(), id.into());
+        }
+        let level = listeners.log.as_ref().map(|(level, _)| *level);
+        if let Some(level) = options.log_level.or(level) {
+            more.insert(LOG_LEVEL.into(), level.as_str().into());
+        }
+        (!more.is_empty()).then_some(more)
+    }
+
+    /// The answer to a request, within the work clock (CANC-C-06).
+    async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
+        let id = outgoing.id;
+        let mut clock = WorkClock::new(self, leg);
+        let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
+        loop {
+            let next = poll_fn(|context| incoming.poll_next(context));
+            let Some(message) = clock.limit(next).await? else {
+                return Err(Error::transport(
+                    "the response stream ended before the response: the request is lost",
+                ));
+            };
+            let message = message?;
+            match Reply::parse(&message) {
+                Ok(Reply::Result {
+                    id: answered,
+                    result,
+                }) => {
+                    if answered.as_i64() != Some(id) {
+                        return Err(Error::decode("the server answered another request"));
+                    }
+                    let result = message.slice_ref(result.get().as_bytes());
+                    drain(incoming);
+                    return Ok(result);
+                }
+                Ok(Reply::Error {
+                    id: answered,
+                    error,
+                }) => {
+                    if answered.is_some_and(|answered| answered.as_i64() != Some(id)) {
+                        return Err(Error::decode("the server answered another request"));
+                    }
+                    drain(incoming);
+                    return Err(Error::protocol(error));
+                }
+                Ok(Reply::Notification { method, params }) => {
+                    if self.notified(leg, id, &method, params, &message) {
+                        clock.progressed();
+                    }
+                }
+                Ok(Reply::Request { .. }) => {
+                    self.client.listeners.told(&Event::Message(message));
+                }
+                Err(why) => {
+                    return Err(Error::decode("the server sent what is no message").caused_by(why));
+                }
+            }
+        }
+    }
+
+    /// Hands a notification to whom it is for; whether it was progress of this request.
+    fn notified(
+        &self,
+        leg: &Leg<'_>,
+        id: i64,
+        method: &str,
+        params: Option<&RawValue>,
+        message: &Bytes,
+    ) -> bool {
+        let listeners = &self.client.listeners;
+        let params = params.map(RawValue::get).unwrap_or("{}");
+        if method == "notifications/progress"
+            && let Ok(progress) = decode::<ProgressNotificationParams>(params)
+            && progress.progress_token.as_i64() == Some(id)
+        {
+            if let Some(report) = &leg.options.on_progress {
+                report(&progress);
+            }
+            if let (Some(report), Some(call)) = (&listeners.progress, leg.call) {
+                report(call, &progress);
+            }
+            return true;
+        }
+        listeners.told(&Event::Message(message.clone()));
+        false
+    }
+}
+
+impl Listeners {
+    /// Hands an event to whom it is for.
+    pub(super) fn told(&self, event: &Event) {
+        if let (Event::Message(message), Some((_, log))) = (event, &self.log)
+            && let Ok(Reply::Notification { method, params }) = Reply::parse(message)
+            && method == "notifications/message"
+            && let Some(params) = params
+            && let Ok(params) = decode::<LoggingMessageNotificationParams>(params.get())
+        {
+            return log(&params);
+        }
+        match event {
+            Event::Transport(error) => tracing::warn!(%error, "the transport failed"),
+            Event::Noise(text) => tracing::warn!(text, "the server sent what is no message"),
+            Event::HiddenTool { name, why } => {
+                tracing::warn!(tool = %negotiate::shown(name), why, "a tool is hidden");
+            }
+            Event::Message(_) => tracing::debug!("a message that nobody waits for"),
+        }
+        if let Some(told) = &self.event {
+            told(event);
+        }
+    }
+}
+
+/// Whether the server takes another version that we speak too, be it the same one.
+fn is_other_version(error: &Error) -> bool {
+    let is_ours = |object: &ErrorObject| {
+        object.code == code::UNSUPPORTED_VERSION
+            && matches!(
+                negotiate::judge(Err(object)).0,
+                negotiate::Verdict::Again(_)
+            )
+    };
+    matches!(error.kind(), ErrorKind::Protocol(object) if is_ours(object))
+}
+
+/// Reads what comes after the response, so that the connection can be used again.
+fn drain(mut incoming: Incoming) {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    if let Incoming::Whole(_) = incoming {
+        return;
+    }
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    if incoming.poll_next(&mut context).is_pending() {
+        tokio::spawn(async move {
+            let rest = async {
+                while poll_fn(|context| incoming.poll_next(context))
+                    .await
+                    .is_some()
+                {}
+            };
+            _ = tokio::time::timeout(PATIENCE, rest).await;
+        });
+    }
+}
+
+/// The time a server has for one request.
+struct WorkClock {
+    deadline: Instant,
+    started: Instant,
+    work: Duration,
+    /// The most that progress can get.
+    at_most: Option<Duration>,
+    poll: Option<(Instant, Duration)>,
+}
+
+impl WorkClock {
+    fn new(shared: &Shared, leg: &Leg<'_>) -> Self {
+        let clocks = &shared.client.clocks;
+        let work = leg.options.work.unwrap_or(clocks.work);
+        let started = Instant::now();
+        let budget = leg.options.poll.unwrap_or(clocks.poll);
+        Self {
+            deadline: after(started, work),
+            started,
+            work,
+            at_most: clocks.progress,
+            poll: leg.poll.map(|until| (until, budget)),
+        }
+    }
+
+    /// Waits no longer than the clock allows.
+    async fn limit<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Error> {
+        let (deadline, clock, after) = match self.poll {
+            Some((until, budget)) if until < self.deadline => (until, Clock::Poll, budget),
+            _ => (self.deadline, Clock::Work, self.deadline - self.started),
+        };
+        let limited = timeout_at(deadline, waiting).await;
+        limited.map_err(|_| Error::timed_out(clock, after))
+    }
+
+    fn progressed(&mut self) {
+        if let Some(at_most) = self.at_most {
+            self.deadline = after(Instant::now(), self.work).min(after(self.started, at_most));
+        }
+    }
+}
+
+/// An instant so far ahead, or the furthest there is.
+pub(super) fn after(start: Instant, wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+    start
+        .checked_add(wait)
+        .or_else(|| start.checked_add(FAR))
+        .unwrap_or(start)
+}

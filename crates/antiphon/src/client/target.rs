@@ -1,0 +1,94 @@
+//! [`Target`]: what a call is about.
+
+use std::fmt;
+
+use antiphon_core::negotiate::shown;
+use antiphon_types::method::{CallTool, GetPrompt, Method, ReadResource};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Error;
+
+/// What is called: a method, what it names, and the arguments, as they were given.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    method: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<Box<RawValue>>,
+}
+
+impl Target {
+    /// A tool or a prompt with its arguments.
+    pub(super) fn new(
+        method: &str,
+        name: String,
+        arguments: &(impl Serialize + ?Sized),
+    ) -> Result<Self, Error> {
+        let what =
+            |why: &dyn fmt::Display| Error::invalid(format!("{method} {}: {why}", shown(&name)));
+        let arguments = serde_json::value::to_raw_value(arguments)
+            .map_err(|error| what(&format_args!("the arguments do not serialise: {error}")))?;
+        let arguments = match arguments.get() {
+            "null" => None,
+            text if text.starts_with('{') => Some(arguments),
+            _ => return Err(what(&"the arguments must be an object, or nothing")),
+        };
+        Ok(Self {
+            method: method.to_owned(),
+            name,
+            arguments,
+        })
+    }
+
+    /// A resource.
+    pub(super) fn resource(uri: String) -> Self {
+        Self {
+            method: ReadResource::NAME.to_owned(),
+            name: uri,
+            arguments: None,
+        }
+    }
+
+    /// The method, such as `tools/call`.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments, a JSON object, byte for byte as they are sent.
+    pub fn arguments(&self) -> Option<&RawValue> {
+        self.arguments.as_deref()
+    }
+
+    /// Whether it is one of the three methods that may ask.
+    pub(super) fn may_ask(&self) -> bool {
+        [CallTool::NAME, GetPrompt::NAME, ReadResource::NAME].contains(&self.method.as_str())
+    }
+
+    pub(super) fn is_tool(&self) -> bool {
+        self.method == CallTool::NAME
+    }
+
+    pub(super) fn is_resource(&self) -> bool {
+        self.method == ReadResource::NAME
+    }
+}
+
+/// Names the call, and never its arguments.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, shown(&self.name))
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({self})")
+    }
+}
