@@ -51,18 +51,12 @@ impl Kind {
     /// Declares that questions of this kind can be answered.
     pub fn declare(self, capabilities: &mut ClientCapabilities) {
         match self {
-            Self::Form => elicitation(capabilities).form.get_or_insert_default(),
-            Self::Url => elicitation(capabilities).url.get_or_insert_default(),
-            Self::Sample => {
-                sampling(capabilities);
-                return;
-            }
-            Self::SampleWithTools => sampling(capabilities).tools.get_or_insert_default(),
-            Self::Roots => {
-                capabilities.roots.get_or_insert_with(RootsCapability::new);
-                return;
-            }
-        };
+            Self::Form => drop(elicitation(capabilities).form.get_or_insert_default()),
+            Self::Url => drop(elicitation(capabilities).url.get_or_insert_default()),
+            Self::Sample => drop(sampling(capabilities)),
+            Self::SampleWithTools => drop(sampling(capabilities).tools.get_or_insert_default()),
+            Self::Roots => drop(capabilities.roots.get_or_insert_with(RootsCapability::new)),
+        }
     }
 
     /// Whether these capabilities cover the kind.

@@ -82,14 +82,10 @@ fn learn(shared: &Shared, tools: &mut Vec<Tool>) {
     }
 }
 
-fn fetch<M: List<T>, T>(
+fn fetch<M: List<T> + 'static, T: 'static>(
     shared: Arc<Shared>,
     cursor: Option<String>,
-) -> Pending<'static, Result<Page<T>, Error>>
-where
-    M: 'static,
-    T: 'static,
-{
+) -> Pending<'static, Result<Page<T>, Error>> {
     Box::pin(async move {
         let key = Key {
             method: M::NAME,

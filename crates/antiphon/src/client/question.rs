@@ -170,13 +170,13 @@ impl Link {
 
 impl Sample {
     /// What the model said.
-    pub fn accept(&self, message: CreateMessageResult) -> Reply {
-        Reply::of(&message)
+    pub fn accept(&self, message: &CreateMessageResult) -> Reply {
+        Reply::of(message)
     }
 
     /// A text that the model said.
     pub fn text(&self, text: impl Into<String>, model: impl Into<String>) -> Reply {
-        self.accept(CreateMessageResult::text(text, model).stop_reason("endTurn"))
+        self.accept(&CreateMessageResult::text(text, model).stop_reason("endTurn"))
     }
 }
 
