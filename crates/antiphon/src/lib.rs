@@ -28,9 +28,9 @@
 //! }
 //! ```
 //!
-//! The same server goes to [`stdio`], to [`http`] and to [`memory`], for tests. [`types`] are the
-//! wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a method
-//! per MCP method, for gateways and for protocol work.
+//! The same server goes to [`stdio`], to [`http`] and to [`memory`](mod@memory), for tests. [`types`]
+//! are the wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a
+//! method per MCP method, for gateways and for protocol work.
 //!
 //! | feature | default | what |
 //! |---|---|---|
@@ -93,6 +93,13 @@ pub use transport::http;
 pub use transport::memory;
 #[cfg(all(feature = "server", feature = "stdio"))]
 pub use transport::stdio;
+
+/// Serves `server` in this process, for tests and for hosts that embed it; what comes back is a
+/// way for a client to reach it. The same as [`memory::connect`].
+#[cfg(all(feature = "server", feature = "client"))]
+pub fn memory(server: impl Into<raw::Endpoint>) -> memory::Peer {
+    memory::connect(server)
+}
 
 /// What [`tool`](macro@tool) expands to needs these. Not for use by hand.
 #[cfg(feature = "macros")]

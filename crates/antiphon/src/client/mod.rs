@@ -8,6 +8,7 @@
 //! [`Connection::resume`] goes on with it, today or in another process.
 
 mod cache;
+mod channel;
 mod check;
 #[expect(
     clippy::module_inception,
@@ -19,15 +20,21 @@ mod discover;
 mod drive;
 mod error;
 mod event;
+mod excerpt;
 mod handlers;
 mod identity;
 mod listen;
 mod listing;
+mod memory;
 mod outcome;
 mod paused;
 mod question;
 mod request;
 mod shared;
+#[cfg(feature = "stdio")]
+mod stdio;
+#[cfg(feature = "stdio")]
+mod streams;
 mod target;
 mod tools;
 mod transport;
@@ -36,6 +43,7 @@ pub use antiphon_core::{
     question::Kind,
     seal::{Key, WeakKey},
 };
+pub use channel::Channel;
 pub use client::Client;
 pub use connection::Connection;
 pub use discover::Negotiated;
@@ -48,5 +56,9 @@ pub use outcome::{Completed, Finished, Outcome};
 pub use paused::{Answer, Paused};
 pub use question::{Form, Link, Question, Reply, Roots, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
+#[cfg(feature = "stdio")]
+pub use stdio::{Process, Stderr, Stdio};
+#[cfg(feature = "stdio")]
+pub use streams::Streams;
 pub use target::Target;
 pub use transport::{Connect, Events, Incoming, Outgoing, Pending, Transport};

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::transport::one_line::one_line;
+
 /// Reading stops while this much waits to be written.
 const WAITING_BYTES: usize = 8 * 1024 * 1024;
 
@@ -87,16 +89,6 @@ impl Lines {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Keeps a JSON message on one line (STDIO-B-01). Raw JSON that was passed through may span
-/// several; a raw line break in JSON is always white space, so a blank says the same.
-pub(crate) fn one_line(message: &mut [u8]) {
-    let mut from = 0;
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', &message[from..]) {
-        message[from + at] = b' ';
-        from += at + 1;
     }
 }
 

@@ -45,4 +45,10 @@ impl Peer {
     pub async fn receive(&mut self) -> Option<Bytes> {
         self.receiver.recv().await
     }
+
+    /// The two directions, each for itself.
+    #[cfg(feature = "client")]
+    pub(crate) fn split(self) -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
+        (self.sender, self.receiver)
+    }
 }

@@ -6,5 +6,7 @@ pub(crate) mod framing;
 pub mod http;
 #[cfg(any(feature = "server", feature = "client"))]
 pub mod memory;
+#[cfg(any(feature = "server", all(feature = "client", feature = "stdio")))]
+pub(crate) mod one_line;
 #[cfg(all(feature = "server", feature = "stdio"))]
 pub mod stdio;

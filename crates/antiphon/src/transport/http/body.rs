@@ -17,7 +17,10 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::engine::{answer::Answer, lines::one_line, outbox::Outbox};
+use crate::{
+    engine::{answer::Answer, outbox::Outbox},
+    transport::one_line::one_line,
+};
 
 /// The body of a response.
 #[derive(Debug)]

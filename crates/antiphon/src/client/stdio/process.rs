@@ -1,0 +1,169 @@
+//! [`Process`]: a server in a process of its own, started anew when it dies.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use process_wrap::tokio::CommandWrap;
+use tokio::time::timeout;
+
+use super::{Options, life};
+use crate::client::{
+    Error, Events, Identity, Incoming, Outgoing, Pending, Transport, channel::Shared,
+};
+
+/// A server in a process of its own, as [`Stdio`](super::Stdio) started it.
+///
+/// The process, and all that it started, is ended by [`close`](Transport::close), or when this is
+/// dropped.
+pub struct Process {
+    identity: Identity,
+    restarts: u32,
+    /// The process as it lives now, or as it lived last.
+    life: Mutex<Arc<Shared>>,
+    starter: tokio::sync::Mutex<Starter>,
+}
+
+/// What starts the process.
+struct Starter {
+    command: CommandWrap,
+    options: Options,
+    events: Events,
+    /// Starts since there was a result.
+    in_vain: u32,
+}
+
+impl Process {
+    pub(super) fn start(
+        mut command: CommandWrap,
+        options: Options,
+        identity: Identity,
+        events: Events,
+    ) -> Result<Self, Error> {
+        let life = life::start(&mut command, &options, &identity, events.clone())?;
+        Ok(Self {
+            identity,
+            restarts: options.restarts,
+            life: Mutex::new(life),
+            starter: tokio::sync::Mutex::new(Starter {
+                command,
+                options,
+                events,
+                in_vain: 0,
+            }),
+        })
+    }
+
+    /// The process to send to, started anew if it died (STDIO-C-08).
+    async fn alive(&self) -> Result<Arc<Shared>, Error> {
+        let life = self.life().clone();
+        if self.restarts == 0 || !is_dead(&life) {
+            return Ok(life);
+        }
+        let mut starter = self.starter.lock().await;
+        let life = self.life().clone();
+        if !is_dead(&life) {
+            return Ok(life);
+        }
+        // Two of them might be in each other's way.
+        life.done().await;
+        if life.take_answered() {
+            starter.in_vain = 0;
+        }
+        if starter.in_vain >= self.restarts {
+            return Err(self.hopeless(&life));
+        }
+        _ = timeout(pause(starter.in_vain), life.closing.cancelled()).await;
+        starter.in_vain += 1;
+        self.replace(&mut starter)
+    }
+
+    fn replace(&self, starter: &mut Starter) -> Result<Arc<Shared>, Error> {
+        let Starter {
+            command,
+            options,
+            events,
+            ..
+        } = starter;
+        // Whoever closes it now finds the old life, or closes the new one.
+        let mut life = self.life();
+        if life.is_closed() {
+            return Ok(life.clone());
+        }
+        *life = life::start(command, options, &self.identity, events.clone())?;
+        tracing::debug!(server = %self.identity, "the server was started anew");
+        Ok(life.clone())
+    }
+
+    fn hopeless(&self, life: &Shared) -> Error {
+        let why = life.why_over();
+        let times = match self.restarts {
+            1 => "once".into(),
+            times => format!("{times} times"),
+        };
+        Error::transport(format!(
+            "{} (it was started anew {times} in vain)",
+            why.as_deref().unwrap_or("the server is gone")
+        ))
+    }
+
+    fn life(&self) -> MutexGuard<'_, Arc<Shared>> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for Process {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
+        Box::pin(async { self.alive().await?.send(request).await })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        let life = self.life().clone();
+        // Here and not in the future: nothing is started from now on.
+        life.close();
+        Box::pin(async move { life.done().await })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.life().close();
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Process({})", self.identity)
+    }
+}
+
+/// Whether it ended, and not because this side wanted it to.
+fn is_dead(life: &Shared) -> bool {
+    life.is_over() && !life.is_closed()
+}
+
+/// How long to wait before a server that died so often in vain is started anew.
+fn pause(in_vain: u32) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(5);
+    let doubled = 2u32.saturating_pow(in_vain);
+    Duration::from_millis(100)
+        .saturating_mul(doubled)
+        .min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_an_end() {
+        let pauses = [0, 1, 2, 5, 6, 40].map(|tries| pause(tries).as_millis());
+        assert_eq!(pauses, [100, 200, 400, 3200, 5000, 5000]);
+    }
+}
