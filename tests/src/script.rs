@@ -35,7 +35,10 @@ pub fn answers(results: impl IntoIterator<Item = Value>) -> (Peer, Seen) {
     let results = Mutex::new(Vec::from_iter(results).into_iter());
     script(move |request| {
         let result = results.lock().expect("unpoisoned").next();
-        result.map(|result| respond(request, &result)).into_iter().collect()
+        result
+            .map(|result| respond(request, &result))
+            .into_iter()
+            .collect()
     })
 }
 
@@ -73,7 +76,11 @@ pub fn discovered() -> Value {
 
 /// The response with this result, or with this error if it has a `code`.
 pub fn respond(request: &Value, result: &Value) -> Value {
-    let part = if result.get("code").is_some() { "error" } else { "result" };
+    let part = if result.get("code").is_some() {
+        "error"
+    } else {
+        "result"
+    };
     json!({ "jsonrpc": "2.0", "id": request["id"], part: result })
 }
 

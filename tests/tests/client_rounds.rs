@@ -62,14 +62,23 @@ async fn a_retry_repeats_the_call_and_adds_what_the_last_round_asked() {
 
     let messages = seen.messages();
     assert_eq!(messages.len(), 4);
-    let mut ids: Vec<_> = messages.iter().map(|it| it["id"].as_i64().expect("an id")).collect();
+    let mut ids: Vec<_> = messages
+        .iter()
+        .map(|it| it["id"].as_i64().expect("an id"))
+        .collect();
     ids.dedup();
     assert_eq!(ids.len(), 4);
     for (text, message) in seen.texts().iter().zip(&messages) {
-        assert!(text.contains(&format!(r#""arguments":{arguments}"#)), "{text}");
+        assert!(
+            text.contains(&format!(r#""arguments":{arguments}"#)),
+            "{text}"
+        );
         assert_eq!(message["params"]["name"], "pay");
         let meta = &message["params"]["_meta"];
-        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        assert_eq!(
+            meta["io.modelcontextprotocol/protocolVersion"],
+            "2026-07-28"
+        );
         assert_eq!(
             meta["io.modelcontextprotocol/clientCapabilities"],
             json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
@@ -110,8 +119,14 @@ async fn questions_of_a_round_are_asked_together() {
         async move {
             together.wait().await;
             assert_eq!(*form.server(), Identity::Memory);
-            assert_eq!((form.call().method(), form.call().name()), ("tools/call", "t"));
-            assert_eq!(form.call().arguments().expect("arguments").get(), r#"{"x":1}"#);
+            assert_eq!(
+                (form.call().method(), form.call().name()),
+                ("tools/call", "t")
+            );
+            assert_eq!(
+                form.call().arguments().expect("arguments").get(),
+                r#"{"x":1}"#
+            );
             assert!(form.remaining() > Duration::from_secs(500));
             let told = (form.key().to_owned(), form.message.clone(), form.round());
             log.lock().expect("unpoisoned").push(told);
@@ -119,7 +134,10 @@ async fn questions_of_a_round_are_asked_together() {
         }
     });
     let client = client.connect(peer).await.expect("connected");
-    client.call_tool("t", json!({"x": 1})).await.expect("a result");
+    client
+        .call_tool("t", json!({"x": 1}))
+        .await
+        .expect("a result");
     let mut seen = seen.lock().expect("unpoisoned").clone();
     seen.sort();
     let told = |key: &str, message: &str| (key.to_owned(), message.to_owned(), 1);
@@ -209,17 +227,28 @@ async fn links_are_https_or_local() {
 /// an error that holds its questions.
 #[tokio::test]
 async fn rounds_are_limited() {
-    let (peer, seen) = script(|request| vec![respond(request, &asking([("again", form("?"))], None))]);
-    let client = agreeable().max_rounds(3).connect(peer).await.expect("connected");
+    let (peer, seen) =
+        script(|request| vec![respond(request, &asking([("again", form("?"))], None))]);
+    let client = agreeable()
+        .max_rounds(3)
+        .connect(peer)
+        .await
+        .expect("connected");
     let error = client.call_tool("t", ()).await.expect_err("too many");
     let ErrorKind::RoundsExceeded(last) = error.kind() else {
         panic!("{error}")
     };
-    assert_eq!(last.requests().map(|(key, _)| key).collect::<Vec<_>>(), ["again"]);
+    assert_eq!(
+        last.requests().map(|(key, _)| key).collect::<Vec<_>>(),
+        ["again"]
+    );
     assert_eq!(seen.messages().len(), 4);
     assert!(error.to_string().contains("more than 3 rounds"), "{error}");
     let once = client.call(CallTool::new("t", ()).max_rounds(1)).await;
-    assert!(matches!(once.expect_err("too many").kind(), ErrorKind::RoundsExceeded(_)));
+    assert!(matches!(
+        once.expect_err("too many").kind(),
+        ErrorKind::RoundsExceeded(_)
+    ));
     assert_eq!(seen.messages().len(), 6);
 }
 
@@ -234,19 +263,31 @@ async fn coming_back_is_paced_and_has_a_clock_of_its_own() {
         };
         vec![respond(request, &result)]
     });
-    let client = agreeable().max_rounds(1).connect(peer).await.expect("connected");
+    let client = agreeable()
+        .max_rounds(1)
+        .connect(peer)
+        .await
+        .expect("connected");
     let began = Instant::now();
     client.call_tool("t", ()).await.expect("a result");
     assert_eq!(seen.messages().len(), 13);
     // 50 + 100 + 200 + 9 * 250, each up to a fifth less.
-    assert!(began.elapsed() >= Duration::from_millis(2000), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() >= Duration::from_millis(2000),
+        "{:?}",
+        began.elapsed()
+    );
 
     let (peer, seen) = script(|request| vec![respond(request, &asking([], Some("wait")))]);
     let client = agreeable().connect(peer).await.expect("connected");
     let patience = Duration::from_millis(200);
     let call = CallTool::new("t", ()).poll_timeout(patience);
     let error = client.call(call).await.expect_err("never ready");
-    let ErrorKind::TimedOut { clock: Clock::Poll, after } = *error.kind() else {
+    let ErrorKind::TimedOut {
+        clock: Clock::Poll,
+        after,
+    } = *error.kind()
+    else {
         panic!("{error}")
     };
     assert_eq!(after, patience);
@@ -262,10 +303,21 @@ async fn the_poll_clock_interrupts_a_server_that_holds_its_answer() {
     let call = CallTool::new("t", ()).poll_timeout(Duration::from_millis(150));
     let error = client.call(call).await.expect_err("never ready");
     assert!(
-        matches!(error.kind(), ErrorKind::TimedOut { clock: Clock::Poll, .. }),
+        matches!(
+            error.kind(),
+            ErrorKind::TimedOut {
+                clock: Clock::Poll,
+                ..
+            }
+        ),
         "{error}"
     );
-    until(|| seen.methods().last().is_some_and(|it| it == "notifications/cancelled")).await;
+    until(|| {
+        seen.methods()
+            .last()
+            .is_some_and(|it| it == "notifications/cancelled")
+    })
+    .await;
 }
 
 /// ELIC-C-21, PEERS 2.11: an answer that does not fit is handed back, and never sent.
@@ -276,7 +328,7 @@ async fn an_answer_that_does_not_fit_is_handed_back() {
         let client = Client::new("tests", "1.0").on_form(move |form| async move {
             match form.attempt() {
                 1 => assert!(form.errors().is_empty()),
-                _ => assert_eq!(form.errors(), ["ok: must be a boolean"]),
+                _ => assert_eq!(form.errors(), ["ok: must be true or false"]),
             }
             match form.attempt() == good_at {
                 true => form.accept(json!({ "ok": true })),
@@ -294,7 +346,7 @@ async fn an_answer_that_does_not_fit_is_handed_back() {
             panic!("{error}")
         };
         assert_eq!((key.as_str(), *round), ("age", 1));
-        assert_eq!(errors, &["ok: must be a boolean"]);
+        assert_eq!(errors, &["ok: must be true or false"]);
         assert_eq!(seen.messages().len(), 1);
     }
 }
@@ -305,7 +357,10 @@ async fn refusals_name_the_question() {
     type Answer = fn(antiphon::client::Form) -> Reply;
     let refusals: [(Answer, &str); 4] = [
         (|form| form.refuse("not today"), "not today"),
-        (|_| Reply::from(Err::<Reply, _>("no terminal")), "no terminal"),
+        (
+            |_| Reply::from(Err::<Reply, _>("no terminal")),
+            "no terminal",
+        ),
         (|form| form.accept([1, 2]), "an object of its fields"),
         (|_| panic!("a bug"), "panicked"),
     ];
@@ -323,7 +378,10 @@ async fn refusals_name_the_question() {
         let client = client.connect(peer).await.expect("connected");
         let error = client.call_tool("t", ()).await.expect_err("refused");
         let text = error.to_string();
-        assert!(text.contains("`second`") && text.contains("round 2"), "{text}");
+        assert!(
+            text.contains("`second`") && text.contains("round 2"),
+            "{text}"
+        );
         assert!(text.contains(why), "{text}");
         let ErrorKind::Refused { key, round } = error.kind() else {
             panic!("{error}")
@@ -359,9 +417,19 @@ async fn the_human_clock_interrupts_callbacks() {
         let began = Instant::now();
         let call = CallTool::new("t", ()).human_timeout(Duration::from_millis(100));
         let error = client.call(call).await.expect_err("nobody answered");
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
         assert!(
-            matches!(error.kind(), ErrorKind::TimedOut { clock: Clock::Human, .. }),
+            began.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            began.elapsed()
+        );
+        assert!(
+            matches!(
+                error.kind(),
+                ErrorKind::TimedOut {
+                    clock: Clock::Human,
+                    ..
+                }
+            ),
             "{error}"
         );
         until(|| told.load(Ordering::SeqCst) == 1).await;
@@ -373,12 +441,24 @@ async fn the_human_clock_interrupts_callbacks() {
 #[tokio::test]
 async fn the_work_clock_cancels_the_request() {
     let (peer, seen) = answers([]);
-    let client = Client::new("tests", "1.0").connect(peer).await.expect("connected");
+    let client = Client::new("tests", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
     let call = CallTool::new("t", ()).work_timeout(Duration::from_millis(50));
     let error = client.call(call).await.expect_err("silence");
     let text = error.to_string();
-    assert!(text.contains("tools/call t") && text.contains("work clock"), "{text}");
-    assert!(matches!(error.kind(), ErrorKind::TimedOut { clock: Clock::Work, .. }));
+    assert!(
+        text.contains("tools/call t") && text.contains("work clock"),
+        "{text}"
+    );
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::TimedOut {
+            clock: Clock::Work,
+            ..
+        }
+    ));
     until(|| seen.messages().len() == 2).await;
     let messages = seen.messages();
     assert_eq!(messages[1]["method"], "notifications/cancelled");
@@ -388,7 +468,47 @@ async fn the_work_clock_cancels_the_request() {
 /// CANC-C-08, CANC-C-09
 #[tokio::test]
 async fn progress_may_extend_the_work_clock_up_to_a_limit() {
-    let (client_end, mut server) = antiphon::memory::pair();
+    let known = antiphon::client::Negotiated::new(antiphon::types::Version::LATEST);
+    let reports = Arc::new(AtomicU32::new(0));
+    let count = reports.clone();
+    let client = Client::new("tests", "1.0")
+        .work_timeout(Duration::from_millis(150))
+        .on_progress(move |call, progress| {
+            assert_eq!(call.name(), "t");
+            assert!(progress.progress.as_u64().is_some());
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+    for (at_most, reported) in [(Some(20_000), 10..=10), (Some(250), 2..=6), (None, 1..=3)] {
+        reports.store(0, Ordering::SeqCst);
+        let client = match at_most {
+            Some(ms) => client
+                .clone()
+                .progress_extends_work(Duration::from_millis(ms)),
+            None => client.clone(),
+        };
+        let connection = client.connect_as(slow_but_steady(), known.clone()).await;
+        let result = connection.expect("connected").call_tool("t", ()).await;
+        let count = reports.load(Ordering::SeqCst);
+        assert!(reported.contains(&count), "{at_most:?}: {count}");
+        match result {
+            Ok(_) => assert_eq!(at_most, Some(20_000)),
+            Err(error) => {
+                assert_ne!(at_most, Some(20_000), "{error}");
+                assert!(matches!(
+                    error.kind(),
+                    ErrorKind::TimedOut {
+                        clock: Clock::Work,
+                        ..
+                    }
+                ));
+            }
+        }
+    }
+}
+
+/// A server that takes 400 ms for an answer, and reports every 40.
+fn slow_but_steady() -> antiphon::memory::Peer {
+    let (client, mut server) = antiphon::memory::pair();
     tokio::spawn(async move {
         while let Some(message) = server.receive().await {
             let request: Value = serde_json::from_slice(&message).expect("JSON");
@@ -396,41 +516,31 @@ async fn progress_may_extend_the_work_clock_up_to_a_limit() {
             for progress in 1..=10 {
                 tokio::time::sleep(Duration::from_millis(40)).await;
                 let params = json!({ "progressToken": token, "progress": progress });
-                let note = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+                let method = "notifications/progress";
+                let note = json!({ "jsonrpc": "2.0", "method": method, "params": params });
                 server.send(note.to_string()).await;
             }
-            server.send(respond(&request, &text("slow")).to_string()).await;
+            let answer = respond(&request, &text("slow"));
+            server.send(answer.to_string()).await;
         }
     });
-    let known = antiphon::client::Negotiated::new(antiphon::types::Version::LATEST);
-    let reports = Arc::new(AtomicU32::new(0));
-    let count = reports.clone();
-    let client = Client::new("tests", "1.0")
-        .work_timeout(Duration::from_millis(150))
-        .progress_extends_work(Duration::from_secs(20))
-        .on_progress(move |call, progress| {
-            assert_eq!(call.name(), "t");
-            assert!(progress.progress.as_u64().is_some());
-            count.fetch_add(1, Ordering::SeqCst);
-        });
-    let connection = client.connect_as(client_end, known).await.expect("connected");
-    connection.call_tool("t", ()).await.expect("extended");
-    assert_eq!(reports.load(Ordering::SeqCst), 10);
-    // Without progress it would have ended, and with a limit it does.
-    let (peer, _) = answers([]);
-    let client = client.progress_extends_work(Duration::from_millis(200));
-    let connection = client.connect(peer).await.expect("connected");
-    let error = connection.call_tool("t", ()).await.expect_err("silence");
-    assert!(matches!(error.kind(), ErrorKind::TimedOut { clock: Clock::Work, .. }));
+    client
 }
 
 /// Dropping a call reaches whoever works on it: the server, or a callback.
 #[tokio::test]
 async fn dropping_a_call_cancels_it() {
     let (peer, seen) = answers([]);
-    let client = Client::new("tests", "1.0").connect(peer).await.expect("connected");
+    let client = Client::new("tests", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
     let call = client.call_tool("t", ());
-    assert!(tokio::time::timeout(Duration::from_millis(50), call).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(50), call)
+            .await
+            .is_err()
+    );
     until(|| seen.methods() == ["tools/call", "notifications/cancelled"]).await;
 
     let (peer, seen) = answers([asking([("k", form("?"))], None)]);
@@ -452,8 +562,12 @@ async fn dropping_a_call_cancels_it() {
     let client = client.connect(peer).await.expect("connected");
     let holders = Arc::strong_count(&alive);
     let token = CancellationToken::new();
-    let call = client.call(CallTool::new("t", ()).cancel_with(token.clone()));
-    let call = tokio::spawn(call);
+    let cancel = token.clone();
+    let call = tokio::spawn(async move {
+        client
+            .call(CallTool::new("t", ()).cancel_with(cancel))
+            .await
+    });
     until(|| Arc::strong_count(&alive) > holders).await;
     token.cancel();
     let error = call.await.expect("no panic").expect_err("cancelled");
@@ -509,11 +623,26 @@ async fn results_are_read_by_their_type_alone() {
     let questions = json!({ "k": form("?") });
     for (result, expected) in [
         (json!({"content": []}), Ok(())),
-        (json!({"content": [], "requestState": "s", "inputRequests": questions}), Ok(())),
-        (json!({"resultType": "complete", "content": [], "more": 1}), Ok(())),
-        (json!({"resultType": "task", "content": []}), Err("unknown resultType \"task\"")),
-        (json!({"resultType": "input_required", "content": []}), Err("neither")),
-        (json!({"resultType": "complete", "requestState": "s"}), Err("content")),
+        (
+            json!({"content": [], "requestState": "s", "inputRequests": questions}),
+            Ok(()),
+        ),
+        (
+            json!({"resultType": "complete", "content": [], "more": 1}),
+            Ok(()),
+        ),
+        (
+            json!({"resultType": "task", "content": []}),
+            Err("unknown resultType \"task\""),
+        ),
+        (
+            json!({"resultType": "input_required", "content": []}),
+            Err("neither"),
+        ),
+        (
+            json!({"resultType": "complete", "requestState": "s"}),
+            Err("content"),
+        ),
         (json!({"resultType": 7, "content": []}), Err("invalid")),
         (json!([]), Err("invalid")),
     ] {
@@ -536,7 +665,10 @@ async fn results_are_read_by_their_type_alone() {
     let (peer, seen) = answers([asks, text("asked")]);
     let client = agreeable().connect(peer).await.expect("connected");
     let result = client.call_tool("t", ()).await.expect("a result");
-    assert_eq!((result.first_text(), seen.messages().len()), (Some("asked"), 2));
+    assert_eq!(
+        (result.first_text(), seen.messages().len()),
+        (Some("asked"), 2)
+    );
     // Nobody else may ask.
     let (peer, seen) = answers([asking([("k", form("?"))], Some("s"))]);
     let client = agreeable().connect(peer).await.expect("connected");
@@ -566,7 +698,10 @@ async fn a_round_can_be_refused_before_anybody_is_asked() {
     });
     let client = client.connect(peer).await.expect("connected");
     let error = client.call_tool("t", ()).await.expect_err("refused");
-    assert!(matches!(error.kind(), ErrorKind::Stopped { round: 1 }), "{error:?}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Stopped { round: 1 }),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("secrets"), "{error}");
     assert_eq!(seen.messages().len(), 1);
     client.call_tool("t", ()).await.expect("a result");
@@ -583,7 +718,10 @@ async fn all_three_methods_run_the_same_loop() {
         json!({"resultType": "complete", "contents": [], "ttlMs": 0, "cacheScope": "public"}),
     ]);
     let client = agreeable().connect(peer).await.expect("connected");
-    client.get_prompt("p", json!({"a": "b"})).await.expect("a prompt");
+    client
+        .get_prompt("p", json!({"a": "b"}))
+        .await
+        .expect("a prompt");
     client.read_resource("x://y").await.expect("a resource");
     let params: Vec<_> = seen.messages().iter().map(without_meta).collect();
     let answered = json!({"k": {"action": "accept", "content": {"ok": true}}});
@@ -599,10 +737,21 @@ async fn all_three_methods_run_the_same_loop() {
     let (peer, _) = script(|request| vec![respond(request, &asking([("k", form("?"))], None))]);
     let client = Client::new("tests", "1.0").by_hand([Kind::Form]);
     let client = client.connect(peer).await.expect("connected");
-    let paused = client.get_prompt("p", ()).await.expect_err("by hand").into_paused();
+    let paused = client
+        .get_prompt("p", ())
+        .await
+        .expect_err("by hand")
+        .into_paused();
     assert_eq!(paused.expect("a paused call").call().name(), "p");
-    let paused = client.read_resource("x://y").await.expect_err("by hand").into_paused();
-    assert_eq!(paused.expect("a paused call").call().method(), "resources/read");
+    let paused = client
+        .read_resource("x://y")
+        .await
+        .expect_err("by hand")
+        .into_paused();
+    assert_eq!(
+        paused.expect("a paused call").call().method(),
+        "resources/read"
+    );
 }
 
 /// What cannot be sent is told at once.

@@ -1,0 +1,304 @@
+//! Paused calls: stored, answered elsewhere, resumed.
+
+use antiphon::{
+    Client, Kind,
+    client::{Answer, CallTool, Completed, ErrorKind, Identity, Key, Outcome, Paused},
+    types::{CallToolResult, GetPromptResult},
+};
+use antiphon_tests::script::{answers, asking, form, link, roots, text};
+use serde_json::{Value, json};
+
+fn by_hand() -> Client {
+    Client::new("tests", "1.0").by_hand([Kind::Form, Kind::Url])
+}
+
+async fn paused(client: &Client, questions: Value) -> Paused {
+    let (peer, _) = answers([questions]);
+    let client = client.connect(peer).await.expect("connected");
+    let call = CallTool::new("order", json!({ "title": "Dune", "n": 1.0 }));
+    match client.start(call).await.expect("an outcome") {
+        Outcome::Paused(paused) => paused,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A paused call leaves the process, and comes back to a server that never saw it before.
+#[tokio::test]
+async fn a_paused_call_is_plain_data() {
+    let questions = asking(
+        [("a", form("Sure?")), ("b", link("https://x.org"))],
+        Some("s\n\"1\""),
+    );
+    let paused = paused(&by_hand(), questions).await;
+    assert_eq!((paused.round(), paused.server()), (1, &Identity::Memory));
+    assert_eq!(paused.call().to_string(), "tools/call order");
+    // In one process one question is answered,
+    let stored = serde_json::to_string(&paused.answer("b", Answer::accept(()))).expect("JSON");
+    // in another one the other.
+    let paused: Paused = serde_json::from_str(&stored).expect("read");
+    let open: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+    assert_eq!(open, ["a"]);
+    let (peer, seen) = answers([asking([("c", form("Really?"))], Some("2")), text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let mut outcome = client
+        .resume(paused.answer("a", Answer::accept(json!({ "ok": false }))))
+        .await
+        .expect("an outcome");
+    while let Outcome::Paused(paused) = outcome {
+        assert_eq!(paused.round(), 2);
+        outcome = client
+            .resume(paused.answer("c", Answer::decline()))
+            .await
+            .expect("an outcome");
+    }
+    let Outcome::Done(result) = outcome else {
+        panic!("{outcome:?}")
+    };
+    let result: CallToolResult = result;
+    assert_eq!(result.first_text(), Some("done"));
+    let texts = seen.texts();
+    assert!(
+        texts[0].contains(r#""arguments":{"title":"Dune","n":1.0}"#),
+        "{}",
+        texts[0]
+    );
+    let messages = seen.messages();
+    let capabilities = "io.modelcontextprotocol/clientCapabilities";
+    assert_eq!(
+        messages[0]["params"]["_meta"][capabilities],
+        json!({"elicitation": {"form": {}, "url": {}}})
+    );
+    assert_eq!(messages[0]["params"]["requestState"], "s\n\"1\"");
+    assert_eq!(
+        messages[0]["params"]["inputResponses"],
+        json!({"a": {"action": "accept", "content": {"ok": false}}, "b": {"action": "accept"}})
+    );
+    assert_eq!(
+        messages[1]["params"]["inputResponses"],
+        json!({"c": {"action": "decline"}})
+    );
+    assert_eq!(messages[1]["params"]["requestState"], "2");
+}
+
+/// MRTR-C-13: the call goes on declaring what it declared, and what the resuming client has no
+/// callback for comes back by hand.
+#[tokio::test]
+async fn a_resumed_call_declares_what_it_declared() {
+    let paused = paused(&by_hand(), asking([("a", form("?"))], None)).await;
+    let (peer, seen) = answers([asking([("b", form("?"))], None)]);
+    let other = Client::new("other", "1.0")
+        .on_roots(|roots| async move { roots.list([]) })
+        .connect(peer)
+        .await
+        .expect("connected");
+    let paused = paused.answer("a", Answer::cancel());
+    let outcome = other
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect("an outcome");
+    assert!(matches!(outcome, Outcome::Paused(_)), "{outcome:?}");
+    let meta = &seen.messages()[0]["params"]["_meta"];
+    assert_eq!(
+        meta["io.modelcontextprotocol/clientCapabilities"],
+        json!({"elicitation": {"form": {}, "url": {}}})
+    );
+    // What the call never declared is not asked, though this client could answer it.
+    let Outcome::Paused(paused) = outcome else {
+        unreachable!()
+    };
+    let (peer, _) = answers([asking([("r", roots())], None)]);
+    let other = Client::new("other", "1.0").on_roots(|roots| async move { roots.list([]) });
+    let other = other.connect(peer).await.expect("connected");
+    let paused = paused.answer("b", Answer::cancel());
+    let error = other
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("undeclared");
+    assert!(
+        matches!(error.kind(), ErrorKind::Unsupported { .. }),
+        "{error:?}"
+    );
+}
+
+/// Nothing is sent and nothing is lost when a call cannot be resumed.
+#[tokio::test]
+async fn a_call_that_cannot_be_resumed_comes_back_unharmed() {
+    let questions = asking([("a", form("?")), ("b", form("?"))], Some("s"));
+    let mut paused = paused(&by_hand(), questions).await;
+    let (peer, seen) = answers([text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    type Spoil = fn(Paused) -> Paused;
+    let spoilt: [(Spoil, &str); 4] = [
+        (|paused| paused, "`a` is not answered; `b` is not answered"),
+        (
+            |paused| paused.answer("c", Answer::decline()),
+            "there is no question `c`",
+        ),
+        (
+            |paused| paused.answer("a", Answer::accept(json!({"ok": "yes"}))),
+            "`a`: ok: must be true or false",
+        ),
+        (
+            |paused| {
+                paused
+                    .answer("a", Answer::accept(f64::NAN))
+                    .answer("b", Answer::accept(()))
+            },
+            "`b`: an accepted form needs `content`",
+        ),
+    ];
+    for (spoil, why) in spoilt {
+        let error = client
+            .resume::<CallToolResult>(spoil(paused))
+            .await
+            .expect_err(why);
+        assert!(
+            matches!(error.kind(), ErrorKind::NotResumed(_)),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(why), "{error}");
+        paused = error.into_paused().expect("the call");
+    }
+    let yes = || Answer::accept(json!({ "ok": true }));
+    let paused = paused.answer("a", yes()).answer("b", yes());
+    // A prompt's result it has not.
+    let error = client
+        .resume::<GetPromptResult>(paused)
+        .await
+        .expect_err("another type");
+    let paused = error.into_paused().expect("the call");
+    assert!(seen.messages().is_empty());
+    let outcome = client
+        .resume::<Completed>(paused)
+        .await
+        .expect("an outcome");
+    assert!(
+        matches!(outcome, Outcome::Done(Completed::Tool(_))),
+        "{outcome:?}"
+    );
+}
+
+/// A call is resumed only where it was made; what the server calls itself does not matter.
+#[tokio::test]
+async fn a_paused_call_belongs_to_one_server() {
+    let paused = paused(&by_hand(), asking([("a", form("?"))], None)).await;
+    let mut stored = serde_json::to_value(paused.answer("a", Answer::cancel())).expect("JSON");
+    stored["server"] = json!({"http": {"origin": "https://shop.example", "path": "/mcp"}});
+    let paused: Paused = serde_json::from_value(stored).expect("read");
+    let (peer, seen) = answers([text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let error = client
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("another server");
+    let text = error.to_string();
+    assert!(
+        text.contains("https://shop.example/mcp") && text.contains("this process"),
+        "{text}"
+    );
+    assert!(seen.messages().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_the_server_comes_back_as_later() {
+    let (peer, seen) = answers([asking([], Some("1")), asking([], Some("2")), text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let mut outcome = client
+        .start(CallTool::new("t", ()))
+        .await
+        .expect("an outcome");
+    let mut pauses = Vec::new();
+    while let Outcome::Later(paused) = outcome {
+        assert_eq!(paused.questions().count(), 0);
+        pauses.push(paused.pause().as_millis());
+        outcome = client.resume(paused).await.expect("an outcome");
+    }
+    assert!(matches!(outcome, Outcome::Done(_)));
+    assert_eq!(pauses, [50, 100]);
+    let state = |at: usize| seen.messages()[at]["params"]["requestState"].clone();
+    assert_eq!((state(1), state(2)), (json!("1"), json!("2")));
+}
+
+/// Callbacks answer theirs, the caller the rest.
+#[tokio::test]
+async fn callbacks_answer_what_they_can() {
+    let client = by_hand().on_roots(|roots| async move { roots.list([]) });
+    let (peer, seen) = answers([
+        asking([("mine", form("?")), ("theirs", roots())], None),
+        text("done"),
+    ]);
+    let client = client.connect(peer).await.expect("connected");
+    let error = client.call_tool("t", ()).await.expect_err("by hand");
+    assert!(
+        error
+            .to_string()
+            .contains("waits for answers by hand: mine"),
+        "{error}"
+    );
+    let paused = error.into_paused().expect("the call");
+    let paused = paused.answer("mine", Answer::decline());
+    client.resume::<CallToolResult>(paused).await.expect("done");
+    assert_eq!(
+        seen.messages()[1]["params"]["inputResponses"],
+        json!({"mine": {"action": "decline"}, "theirs": {"roots": []}})
+    );
+}
+
+#[tokio::test]
+async fn a_sealed_call_cannot_be_read_or_changed() {
+    let paused = paused(&by_hand(), asking([("a", form("Secret?"))], Some("st4te"))).await;
+    let key = Key::new(&[7; 32]).expect("long enough");
+    let sealed = paused.sealed(&key).expect("sealed");
+    assert_ne!(sealed, paused.sealed(&key).expect("sealed"));
+    let opened = Paused::open(&sealed, &key).expect("opened");
+    let (opened, paused) = (serde_json::to_value(&opened), serde_json::to_value(&paused));
+    assert_eq!(opened.expect("JSON"), paused.expect("JSON"));
+    let other = Key::new(&[8; 32]).expect("long enough");
+    let mut changed = sealed.clone().into_bytes();
+    changed[20] = if changed[20] == b'A' { b'B' } else { b'A' };
+    let changed = String::from_utf8(changed).expect("ASCII");
+    let texts: Vec<_> = [
+        Paused::open(&sealed, &other),
+        Paused::open(&changed, &key),
+        Paused::open(&sealed[..sealed.len() - 3], &key),
+        Paused::open("", &key),
+        Paused::open("{}", &key),
+    ]
+    .into_iter()
+    .map(|opened| opened.expect_err("not opened").to_string())
+    .collect();
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+}
+
+/// Nothing that a person answered or a server entrusted to us gets into a log by accident.
+#[tokio::test]
+async fn debug_shows_no_secrets() {
+    let questions = asking([("key", form("How is your mother?"))], Some("st4te"));
+    let paused = paused(&by_hand(), questions).await;
+    let paused = paused.answer("key", Answer::accept(json!({"ok": true})));
+    let text = format!("{paused:?} {:?}", Answer::accept("hush"));
+    for secret in ["st4te", "Dune", "mother", "hush", "true"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    assert!(text.contains("tools/call order"), "{text}");
+}
+
+/// Stored calls of a format that is not known, or that were tampered with, are refused.
+#[tokio::test]
+async fn what_is_no_stored_call_is_refused() {
+    let paused = paused(&by_hand(), asking([("a", form("?"))], None)).await;
+    let stored = serde_json::to_value(&paused).expect("JSON");
+    assert_eq!(stored["paused"], 1);
+    for (member, value) in [
+        ("paused", json!(2)),
+        ("more", json!(1)),
+        ("server", json!("example.org")),
+        ("call", json!({"method": "tools/list", "name": ""})),
+        ("rounds", json!({})),
+    ] {
+        let mut stored = stored.clone();
+        stored[member] = value;
+        let read = serde_json::from_value::<Paused>(stored);
+        assert!(read.is_err(), "{member}");
+    }
+}
