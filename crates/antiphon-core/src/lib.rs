@@ -8,6 +8,7 @@
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`question`] | the kinds of questions, and the capabilities they need |
+//! | [`sse`] | server-sent events, from bytes cut anywhere |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
@@ -18,5 +19,6 @@ pub mod envelope;
 pub mod mirror;
 pub mod negotiate;
 pub mod question;
+pub mod sse;
 pub mod template;
 pub mod write;
