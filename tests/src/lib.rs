@@ -10,6 +10,7 @@ pub mod harbour;
 pub mod http;
 pub mod log;
 pub mod odd;
+pub mod socket;
 pub mod wire;
 
 use serde_json::{Value, json};

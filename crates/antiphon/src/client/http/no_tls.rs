@@ -12,20 +12,12 @@ pub(super) enum Config {}
 pub(super) enum Tls {}
 
 impl Tls {
-    #[expect(
-        clippy::unused_async,
-        reason = "with TLS there is something to wait for"
-    )]
     pub(super) async fn load(_: Option<Config>) -> Result<Self, Error> {
         Err(Error::invalid(
             "https needs the feature `tls` of the crate `antiphon`",
         ))
     }
 
-    #[expect(
-        clippy::unused_async,
-        reason = "with TLS there is something to wait for"
-    )]
     pub(super) async fn wrap(&self, _: Box<dyn Io>, _: &str) -> Result<Box<dyn Io>, Boxed> {
         match *self {}
     }
