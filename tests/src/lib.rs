@@ -11,6 +11,7 @@ pub mod http;
 pub mod log;
 pub mod odd;
 pub mod script;
+pub mod socket;
 pub mod wire;
 
 use serde_json::{Value, json};

@@ -12,6 +12,7 @@
 //! | [`question`] | the kinds of questions, and the capabilities they need |
 //! | [`reply`] | one pass over a message that a server sent |
 //! | [`seal`] | sealing bytes under a key |
+//! | [`sse`] | server-sent events, from bytes cut anywhere |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`write`](mod@write) | outgoing messages, written once |
@@ -26,5 +27,6 @@ pub mod negotiate;
 pub mod question;
 pub mod reply;
 pub mod seal;
+pub mod sse;
 pub mod template;
 pub mod write;

@@ -22,6 +22,8 @@ mod error;
 mod event;
 mod excerpt;
 mod handlers;
+#[cfg(feature = "http")]
+mod http;
 mod identity;
 mod listen;
 mod listing;
@@ -49,6 +51,8 @@ pub use connection::Connection;
 pub use discover::Negotiated;
 pub use error::{Clock, Error, ErrorKind};
 pub use event::Event;
+#[cfg(feature = "http")]
+pub use http::{Bearer, Challenge, Http, HttpTransport};
 pub use identity::Identity;
 pub use listen::{Change, Subscription};
 pub use listing::Listing;
@@ -62,3 +66,7 @@ pub use stdio::{Process, Stderr, Stdio};
 pub use streams::Streams;
 pub use target::Target;
 pub use transport::{Connect, Events, Incoming, Outgoing, Pending, Transport};
+
+/// The TLS library behind [`Http::tls_config`].
+#[cfg(feature = "tls")]
+pub use tokio_rustls::rustls;

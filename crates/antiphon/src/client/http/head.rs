@@ -1,0 +1,238 @@
+//! [`Head`]: the head of every request, with what never changes made once.
+
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use antiphon_core::mirror::encode;
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    header::{
+        ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH,
+        CONTENT_TYPE, EXPECT, HOST, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+        USER_AGENT,
+    },
+};
+use http_body::{Body, Frame, SizeHint};
+
+use super::bearer::Token;
+use crate::client::{Error, Outgoing};
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const PARAM: &str = "mcp-param-";
+
+const AGENT: &str = concat!("antiphon/", env!("CARGO_PKG_VERSION"));
+
+/// What the head of every request says.
+#[derive(Debug)]
+pub(super) struct Head(Vec<(HeaderName, HeaderValue)>);
+
+impl Head {
+    /// The headers for this host, with those of the caller.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::client::ErrorKind::Invalid) for a header that is none, or
+    /// none of the caller's business.
+    pub(super) fn new(
+        host: &str,
+        extra: &[(String, String)],
+        proxy: Option<HeaderValue>,
+    ) -> Result<Self, Error> {
+        let mut fixed = vec![
+            (HOST, value("host", host)?),
+            // HTTP-C-03
+            (
+                ACCEPT,
+                HeaderValue::from_static("application/json, text/event-stream"),
+            ),
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        ];
+        fixed.extend(proxy.map(|proxy| (PROXY_AUTHORIZATION, proxy)));
+        let mut agent = Some((USER_AGENT, HeaderValue::from_static(AGENT)));
+        for (name, text) in extra {
+            let header = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| Error::invalid(format!("{name:?} is no name of a header")))?;
+            if let Some(why) = reserved(&header) {
+                return Err(Error::invalid(format!(
+                    "the header {header} cannot be set: {why}"
+                )));
+            }
+            if header == USER_AGENT {
+                agent = None;
+            }
+            fixed.push((header, value(name, text)?));
+        }
+        fixed.extend(agent);
+        Ok(Self(fixed))
+    }
+
+    /// A request to `uri`, all of it.
+    pub(super) fn request(
+        &self,
+        uri: &Uri,
+        outgoing: &Outgoing<'_>,
+        token: Option<&Token>,
+    ) -> Result<Request<Payload>, Error> {
+        // Three of the protocol's, and the token.
+        let mut headers = HeaderMap::with_capacity(self.0.len() + outgoing.params.len() + 4);
+        for (name, value) in &self.0 {
+            headers.append(name, value.clone());
+        }
+        let version = HeaderValue::from_static(outgoing.version.as_str());
+        headers.insert(VERSION, version);
+        headers.insert(METHOD, value("mcp-method", outgoing.method)?);
+        if let Some(name) = outgoing.name {
+            headers.insert(NAME, encoded(name)?);
+        }
+        for (name, text) in outgoing.params {
+            headers.insert(param(name)?, encoded(text)?);
+        }
+        if let Some(token) = token {
+            headers.insert(AUTHORIZATION, token.header());
+        }
+        let mut request = Request::new(Payload(outgoing.body.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+}
+
+/// Why a header is not the caller's.
+fn reserved(name: &HeaderName) -> Option<&'static str> {
+    const FRAMING: [HeaderName; 11] = [
+        ACCEPT,
+        ACCEPT_ENCODING,
+        CONNECTION,
+        CONTENT_ENCODING,
+        CONTENT_LENGTH,
+        CONTENT_TYPE,
+        EXPECT,
+        HOST,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+    ];
+    if *name == AUTHORIZATION {
+        return Some("use .bearer(..) or .bearer_from(..)");
+    }
+    if *name == PROXY_AUTHORIZATION {
+        return Some("give .proxy(..) a URL with user name and password");
+    }
+    let text = name.as_str();
+    let ours = text.starts_with("mcp-") || ["last-event-id", "keep-alive"].contains(&text);
+    (ours || *name == UPGRADE || FRAMING.contains(name)).then_some("it is the protocol's own")
+}
+
+/// The name of a mirrored argument's header.
+fn param(name: &str) -> Result<HeaderName, Error> {
+    let header = HeaderName::from_bytes(name.as_bytes()).ok();
+    header
+        .filter(|header| header.as_str().starts_with(PARAM))
+        .ok_or_else(|| {
+            Error::invalid(format!(
+                "{name:?} is no name of a mirrored argument's header"
+            ))
+        })
+}
+
+fn value(name: &str, text: &str) -> Result<HeaderValue, Error> {
+    HeaderValue::from_str(text)
+        .map_err(|_| Error::invalid(format!("the header {name} cannot hold what it should")))
+}
+
+/// A mirrored value (HDR-C-05, HDR-C-12).
+fn encoded(text: &str) -> Result<HeaderValue, Error> {
+    let value = match encode(text) {
+        Cow::Borrowed(plain) => HeaderValue::from_str(plain),
+        Cow::Owned(encoded) => HeaderValue::try_from(encoded),
+    };
+    value.map_err(|error| Error::invalid("a value does not fit a header").caused_by(error))
+}
+
+/// The body of a request.
+pub(super) struct Payload(Bytes);
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(match self.0.is_empty() {
+            true => None,
+            false => Some(Ok(Frame::data(std::mem::take(&mut self.0)))),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(name: &str, value: &str) -> Result<Head, Error> {
+        Head::new("example.com", &[(name.into(), value.into())], None)
+    }
+
+    #[test]
+    fn what_the_protocol_says_is_not_the_callers() {
+        for name in [
+            "Accept",
+            "content-type",
+            "Host",
+            "Authorization",
+            "proxy-authorization",
+            "MCP-Protocol-Version",
+            "Mcp-Method",
+            "Mcp-Name",
+            "mcp-param-region",
+            "Mcp-Session-Id",
+            "Last-Event-ID",
+            "transfer-encoding",
+            "accept-encoding",
+            "",
+            "a b",
+            "x:",
+        ] {
+            assert!(head(name, "a").is_err(), "{name}");
+        }
+        for name in ["x-tenant", "Cookie", "user-agent", "Origin", "x-mcp"] {
+            assert!(head(name, "a").is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_not_repeated() {
+        let error = head("x-key", "secret\n").expect_err("no header");
+        assert!(!error.to_string().contains("secret"));
+        assert!(error.to_string().contains("x-key"));
+    }
+
+    #[test]
+    fn arguments_cannot_pass_for_other_headers() {
+        let head = Head::new("example.com", &[], None).expect("a head");
+        for name in ["authorization", "host", "mcp-name", "mcp-param-\n", ""] {
+            let params = [(name.to_owned(), "x".to_owned())];
+            let mut outgoing = Outgoing::new(1, "tools/call", "{}");
+            outgoing.params = &params;
+            let uri = Uri::from_static("http://example.com/");
+            assert!(head.request(&uri, &outgoing, None).is_err(), "{name}");
+        }
+    }
+}

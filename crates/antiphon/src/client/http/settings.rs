@@ -1,0 +1,201 @@
+//! [`Http`]: how a server is reached over HTTP.
+
+use std::{collections::hash_map::RandomState, fmt, sync::Arc, time::Duration};
+
+use hyper_util::{
+    client::legacy::Client,
+    rt::{TokioExecutor, TokioTimer},
+};
+
+use super::{
+    bearer::{Bearer, Credentials, Token},
+    connector::Connector,
+    endpoint::{Endpoint, unusable},
+    head::Head,
+    proxy::{Choice, Proxy, Secret},
+    tls::{self, Tls},
+    transport::HttpTransport,
+};
+use crate::client::{Connect, Error, Events};
+
+/// A server behind a URL (Streamable HTTP).
+///
+/// ```no_run
+/// use antiphon::client::Http;
+///
+/// let way = Http::new("https://example.com/mcp")
+///     .bearer("an access token")
+///     .header("x-tenant", "a");
+/// ```
+///
+/// What is wrong with any of it is told when it is connected. Nothing is sent then: whether the
+/// server is there shows with the first request. `https` needs the feature `tls`.
+#[must_use = "nothing happens until it is connected"]
+pub struct Http {
+    url: String,
+    bearer: Option<Source>,
+    headers: Vec<(String, String)>,
+    limit: usize,
+    connect_timeout: Duration,
+    proxy: Choice,
+    cleartext: bool,
+    tls: Option<tls::Config>,
+}
+
+enum Source {
+    Fixed(String),
+    Provider(Arc<dyn Bearer>),
+}
+
+impl Http {
+    /// The server at this URL, such as `https://example.com/mcp`.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            bearer: None,
+            headers: Vec::new(),
+            limit: 16 << 20,
+            connect_timeout: Duration::from_secs(10),
+            proxy: Choice::default(),
+            cleartext: false,
+            tls: None,
+        }
+    }
+
+    /// Sends this access token with every request.
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        self.bearer = Some(Source::Fixed(token.into()));
+        self
+    }
+
+    /// Sends access tokens that come from `provider`, which may answer a server's challenge with
+    /// another.
+    pub fn bearer_from(mut self, provider: impl Bearer + 'static) -> Self {
+        self.bearer = Some(Source::Provider(Arc::new(provider)));
+        self
+    }
+
+    /// Sends a header with every request. The protocol's own headers cannot be set.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Bounds what the server may send at once: a response, or one event of a stream. 16 MiB
+    /// unless set.
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// How long it may take to open a connection, TLS and proxy included. 10 seconds unless set.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// Uses no proxy, whatever the environment says.
+    pub fn no_proxy(mut self) -> Self {
+        self.proxy = Choice::None;
+        self
+    }
+
+    /// Uses this HTTP proxy, such as `http://user:password@proxy.example.com:3128`.
+    ///
+    /// Unless set, the environment decides: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
+    /// `NO_PROXY`, but never for a server on this machine.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Choice::Url(Secret(url.into()));
+        self
+    }
+
+    /// Lets access tokens travel without encryption to another machine, where anyone on the way
+    /// can read and use them. Without it that is refused.
+    pub fn danger_bearer_over_cleartext(mut self) -> Self {
+        self.cleartext = true;
+        self
+    }
+
+    /// Uses this TLS configuration in place of the system's certificates, for roots or a client
+    /// certificate of one's own.
+    #[cfg(feature = "tls")]
+    pub fn tls_config(mut self, config: Arc<tokio_rustls::rustls::ClientConfig>) -> Self {
+        self.tls = Some(config);
+        self
+    }
+
+    /// What is known of tokens, if it may be used on this way.
+    fn credentials(
+        bearer: Option<Source>,
+        endpoint: &Endpoint,
+        proxy: Option<&Proxy>,
+        cleartext: bool,
+    ) -> Result<Credentials, Error> {
+        let credentials = match bearer {
+            None => Credentials::None,
+            Some(Source::Fixed(text)) => Credentials::Fixed(Token::new(&text)?),
+            Some(Source::Provider(provider)) => Credentials::From(provider),
+        };
+        let stays = endpoint.is_loopback() && proxy.is_none_or(Proxy::is_loopback);
+        if credentials.is_none() || endpoint.is_secure() || stays || cleartext {
+            return Ok(credentials);
+        }
+        Err(Error::invalid(format!(
+            "an access token must not be sent to {} without encryption: use https, or \
+             .danger_bearer_over_cleartext() where the network can be trusted",
+            endpoint.origin
+        )))
+    }
+}
+
+impl Connect for Http {
+    type Transport = HttpTransport;
+
+    async fn connect(self, _: Events) -> Result<HttpTransport, Error> {
+        let endpoint = Endpoint::parse(&self.url).map_err(|why| {
+            let why = format!("{why}; a server's URL looks like https://example.com/mcp");
+            unusable("the URL", &self.url, &why)
+        })?;
+        let proxy = self.proxy.proxy_for(&endpoint)?;
+        let credentials =
+            Self::credentials(self.bearer, &endpoint, proxy.as_ref(), self.cleartext)?;
+        // Through a tunnel the proxy is told once per connection, otherwise with each request.
+        let told = proxy.as_ref().filter(|_| !endpoint.is_secure());
+        let told = told.and_then(|proxy| proxy.authorization.clone());
+        let head = Head::new(&endpoint.host, &self.headers, told)?;
+        let secure = endpoint.is_secure() || proxy.as_ref().is_some_and(Proxy::is_secure);
+        let tls = match secure {
+            true => Some(Tls::load(self.tls).await?),
+            false => None,
+        };
+        let connector = Connector::new(proxy.clone(), tls, self.connect_timeout);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            // Shorter than most servers keep a quiet connection.
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build(connector);
+        Ok(HttpTransport {
+            identity: endpoint.identity(),
+            endpoint,
+            head,
+            client,
+            proxy,
+            credentials,
+            keys: RandomState::new(),
+            limit: self.limit,
+        })
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        let server = Endpoint::parse(&self.url).map(|endpoint| endpoint.identity().to_string());
+        f.debug_struct("Http")
+            .field("server", &server.as_deref().unwrap_or("?"))
+            .field("bearer", &self.bearer.is_some())
+            .field("headers", &names)
+            .field("proxy", &self.proxy)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! TLS, by rustls and ring.
+
+use std::sync::Arc;
+
+use hyper_util::rt::TokioIo;
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName},
+};
+
+use super::connector::Io;
+use crate::client::{Error, error::Boxed};
+
+/// What a caller may give instead of the usual.
+pub(super) type Config = Arc<ClientConfig>;
+
+/// Makes connections secure.
+#[derive(Clone)]
+pub(super) struct Tls(TlsConnector);
+
+impl Tls {
+    /// TLS as the caller wants it, or with the certificates that the system trusts.
+    pub(super) async fn load(config: Option<Config>) -> Result<Self, Error> {
+        let mut config = match config {
+            Some(config) => config,
+            // Reads files.
+            None => tokio::task::spawn_blocking(system)
+                .await
+                .map_err(|error| Error::invalid("TLS cannot be set up").caused_by(error))??,
+        };
+        // Nothing else is spoken here, so nothing else may be agreed upon.
+        let only = [b"http/1.1".to_vec()];
+        if config.alpn_protocols != only {
+            Arc::make_mut(&mut config).alpn_protocols = only.into();
+        }
+        Ok(Self(TlsConnector::from(config)))
+    }
+
+    /// Makes a connection to `host` secure.
+    pub(super) async fn wrap(&self, io: Box<dyn Io>, host: &str) -> Result<Box<dyn Io>, Boxed> {
+        let name = host.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(name.to_owned())?;
+        let stream = self.0.connect(name, TokioIo::new(io)).await;
+        Ok(Box::new(TokioIo::new(stream.map_err(|error| {
+            format!("no secure connection to {host}: {error}")
+        })?)))
+    }
+}
+
+fn system() -> Result<Config, Error> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (usable, _) = roots.add_parsable_certificates(found.certs);
+    if usable == 0 {
+        let error = Error::invalid(
+            "https needs certificates to trust, and this system has none: install them, name a \
+             file of them in SSL_CERT_FILE, or give a .tls_config(..)",
+        );
+        return Err(match found.errors.into_iter().next() {
+            Some(cause) => error.caused_by(cause),
+            None => error,
+        });
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::invalid("TLS cannot be set up").caused_by(error))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
