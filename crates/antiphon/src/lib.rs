@@ -74,6 +74,10 @@ pub use tokio_util::sync::CancellationToken;
 pub use antiphon_core::question::Kind;
 #[cfg(feature = "client")]
 pub use client::Client;
+#[cfg(all(feature = "client", feature = "http"))]
+pub use client::Http;
+#[cfg(all(feature = "client", feature = "stdio"))]
+pub use client::Stdio;
 #[cfg(feature = "server")]
 pub use engine::{
     endpoint::Limits,

@@ -1,0 +1,49 @@
+//! The example as its user sees it.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+fn play(input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_callbacks"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn a_form_is_filled_in() {
+    let text = play("3\n");
+    assert!(
+        text.contains("this process asks for `book`: How long in Oslo?"),
+        "{text}"
+    );
+    assert!(
+        text.contains("3 nights in Oslo; the ticket is in file:///"),
+        "{text}"
+    );
+}
+
+#[test]
+fn defaults_stand_and_a_wrong_answer_comes_back() {
+    assert!(play("\n").contains("2 nights in Oslo"));
+    let text = play("99\n4\n");
+    assert!(
+        text.contains("not yet: nights: must be at most 14"),
+        "{text}"
+    );
+    assert!(text.contains("4 nights in Oslo"), "{text}");
+}
+
+#[test]
+fn declining_books_nothing() {
+    assert!(play("no\n").contains("Nothing was booked."));
+}

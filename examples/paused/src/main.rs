@@ -1,0 +1,103 @@
+//! A call that one process starts and another one finishes: between them it is a file.
+//!
+//! ```text
+//! cargo run -p example-paused -- start call.json      # asks, and stores the paused call
+//! cargo run -p example-paused -- answer call.json yes # another process, perhaps days later
+//! ```
+//!
+//! Both start the server by themselves (`paused serve`, on stdio): it remembers nothing between
+//! the two, for what it needs is in the call.
+
+use std::{error::Error, fs, path::Path, process::Command};
+
+use antiphon::{
+    Args, Call, Client, Kind, Server, Stop,
+    client::{Answer, CallTool, Connection, Outcome, Paused, Stdio},
+    raw,
+    schemars::{self, JsonSchema},
+    stdio,
+    types::{
+        BooleanSchema, CallToolResult, ElicitAction, ElicitRequestParams, FormSchema, InputRequired,
+    },
+};
+use serde::Deserialize;
+use serde_json::json;
+
+/// Order a book.
+#[derive(Deserialize, JsonSchema)]
+struct Order {
+    title: String,
+}
+
+async fn order(Args(Order { title }): Args<Order>, call: Call) -> Result<String, Stop> {
+    match call.unsolicited_responses()?.elicit("confirm") {
+        raw::Answer::Given(answer) => {
+            let content = answer.content.unwrap_or_default();
+            let yes = answer.action == ElicitAction::Accept && content["approve"] == true;
+            Ok(if yes {
+                format!("Ordered {title}.")
+            } else {
+                "Nothing was ordered.".to_owned()
+            })
+        }
+        _ => {
+            let form = FormSchema::new().required("approve", BooleanSchema::new());
+            let question = ElicitRequestParams::form(format!("Order {title}?"), form);
+            Err(Stop::ask(InputRequired::ask("confirm", question)))
+        }
+    }
+}
+
+/// A client that answers forms by hand, at the server of this very program.
+async fn connect() -> Result<Connection, Box<dyn Error>> {
+    let mut serve = Command::new(std::env::current_exe()?);
+    serve.arg("serve");
+    let client = Client::new("paused", "1.0").by_hand([Kind::Form]);
+    Ok(client.connect(Stdio::spawn(serve)).await?)
+}
+
+async fn start(file: &Path) -> Result<(), Box<dyn Error>> {
+    let connection = connect().await?;
+    let call = CallTool::new("order", json!({ "title": "Dune" }));
+    match connection.start(call).await? {
+        Outcome::Paused(paused) => {
+            for (key, question) in paused.questions() {
+                println!(
+                    "{} asks `{key}`: {}",
+                    paused.server(),
+                    serde_json::to_string(question)?
+                );
+            }
+            fs::write(file, serde_json::to_vec_pretty(&paused)?)?;
+        }
+        other => println!("no question: {other:?}"),
+    }
+    connection.close().await;
+    Ok(())
+}
+
+async fn answer(file: &Path, approve: bool) -> Result<(), Box<dyn Error>> {
+    let paused: Paused = serde_json::from_slice(&fs::read(file)?)?;
+    let paused = paused.answer("confirm", Answer::accept(json!({ "approve": approve })));
+    let connection = connect().await?;
+    match connection.resume::<CallToolResult>(paused).await? {
+        Outcome::Done(result) => println!("{}", result.first_text().unwrap_or_default()),
+        other => println!("not done: {other:?}"),
+    }
+    connection.close().await;
+    // It was good for one answer.
+    fs::remove_file(file)?;
+    Ok(())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["serve"] => stdio::serve(Server::new("shop", "1.0").tool("order", order)).await?,
+        ["start", file] => start(file.as_ref()).await?,
+        ["answer", file, word @ ("yes" | "no")] => answer(file.as_ref(), word == "yes").await?,
+        _ => return Err("usage: paused start FILE | paused answer FILE yes|no".into()),
+    }
+    Ok(())
+}
