@@ -1,6 +1,5 @@
 //! `antiphon demo`: one call that needs an answer, message by message.
 
-mod driver;
 mod shop;
 
 use std::{
@@ -8,79 +7,93 @@ use std::{
     io::{IsTerminal, Write},
 };
 
-use antiphon::{http, raw::Endpoint};
+use antiphon::{
+    Client, Http, Kind,
+    client::{Answer, CallTool, Connection, Error as ClientError, Outcome, Paused, Traffic},
+    http,
+    types::{CallToolResult, ElicitRequestParams, InputRequest},
+};
 use serde_json::{Value, json};
-
-use driver::{Driver, Exchange};
 
 /// Plays the demo; an error if anything did not go as it must.
 pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let endpoint = Endpoint::new(shop::Shop::default());
-    tokio::spawn(async move { http::serve(listener, http::service(endpoint)).await });
-    let mut driver = Driver::connect(address).await?;
-
-    say("A book shop is open at", &format!("http://{address}/mcp"));
-    let arguments = json!({ "title": "Dune", "copies": 2 });
+    let service = http::service(antiphon::raw::Endpoint::new(shop::Shop::default()));
+    tokio::spawn(async move { http::serve(listener, service).await });
+    println!("A book shop is open at http://{address}/mcp");
+    let shop = Client::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
+        .by_hand([Kind::Form])
+        .on_traffic(show)
+        .connect(Http::new(&format!("http://{address}/mcp")))
+        .await?;
 
     step(1, "The client calls the tool `order`.");
-    let asked = driver.call("order", &arguments, None).await?;
-    show(&asked);
-    let state = asked.result()?["requestState"]
-        .as_str()
-        .ok_or("no requestState")?
-        .to_owned();
-    let question = &asked.result()?["inputRequests"]["confirm"]["params"]["message"];
-    let question = question.as_str().ok_or("no question")?.to_owned();
+    let order = CallTool::new("order", json!({ "title": "Dune", "copies": 2 }));
+    let Outcome::Paused(paused) = shop.start(order).await? else {
+        return Err("the shop did not ask".into());
+    };
 
     step(
         2,
         "The shop did not order: it asks first. The user decides.",
     );
-    let approve = decide(&question)?;
-    let answer = json!({ "confirm": { "action": "accept", "content": { "approve": approve } } });
+    let approve = decide(question(&paused)?)?;
+    let answered = paused.answer("confirm", Answer::accept(json!({ "approve": approve })));
+    // A paused call is plain data: it could wait in a file, and go on in another process.
+    let stored = serde_json::to_value(&answered)?;
 
     step(3, "Somebody forges the state. The shop is not impressed.");
-    let forged = driver
-        .call("order", &arguments, Some((&answer, &flip(&state))))
-        .await?;
-    show(&forged);
-    expect(
-        forged.error_code() == Some(-32602),
-        "a forged state must be refused",
-    )?;
+    let forged = resume(&shop, forge(stored.clone())?).await;
+    expect(is_refused(&forged), "a forged state must be refused")?;
 
     step(
         4,
         "The client calls again with the answer and the state it was given.",
     );
-    let done = driver
-        .call("order", &arguments, Some((&answer, &state)))
-        .await?;
-    show(&done);
-    let text = done.result()?["content"][0]["text"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let Outcome::Done(result) = shop.resume::<CallToolResult>(answered).await? else {
+        return Err("the shop asked again".into());
+    };
+    let text = result.first_text().unwrap_or_default();
     expect(
         text.starts_with(if approve { "Ordered" } else { "Nothing" }),
         "the answer must count",
     )?;
 
     step(5, "The same answer again: it was good for one order.");
-    let again = driver
-        .call("order", &arguments, Some((&answer, &state)))
-        .await?;
-    show(&again);
-    expect(
-        again.error_code() == Some(-32602),
-        "an answer must not count twice",
-    )?;
+    let again = resume(&shop, serde_json::from_value(stored)?).await;
+    expect(is_refused(&again), "an answer must not count twice")?;
 
     println!("\nThat is a multi-round-trip request: the tool returned its question instead of");
     println!("calling back, and the answer came with the next call.");
     Ok(())
+}
+
+async fn resume(shop: &Connection, paused: Paused) -> Result<Outcome<CallToolResult>, ClientError> {
+    shop.resume(paused).await
+}
+
+fn is_refused<T>(answer: &Result<T, ClientError>) -> bool {
+    matches!(answer, Err(error) if error.code() == Some(-32602))
+}
+
+/// What the shop asks.
+fn question(paused: &Paused) -> Result<&str, Box<dyn Error>> {
+    match paused.questions().next() {
+        Some((_, InputRequest::Elicit(ElicitRequestParams::Form(form)))) => Ok(&form.message),
+        _ => Err("no form".into()),
+    }
+}
+
+/// The same call, with the first character of its state changed.
+fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error>> {
+    let state = stored["rounds"]["state"].as_str().ok_or("no state")?;
+    let first = if state.starts_with('0') { '1' } else { '0' };
+    let forged: String = std::iter::once(first)
+        .chain(state.chars().skip(1))
+        .collect();
+    stored["rounds"]["state"] = forged.into();
+    Ok(serde_json::from_value(stored)?)
 }
 
 /// The user's decision; where there is no user, the built-in one.
@@ -96,14 +109,6 @@ fn decide(question: &str) -> Result<bool, Box<dyn Error>> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-/// The state with its first character changed.
-fn flip(state: &str) -> String {
-    let first = if state.starts_with('0') { '1' } else { '0' };
-    std::iter::once(first)
-        .chain(state.chars().skip(1))
-        .collect()
-}
-
 fn expect(held: bool, rule: &str) -> Result<(), Box<dyn Error>> {
     match held {
         true => Ok(()),
@@ -111,25 +116,29 @@ fn expect(held: bool, rule: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn say(what: &str, value: &str) {
-    println!("{what} {value}");
-}
-
 fn step(number: u8, text: &str) {
     println!("\n{number}. {text}");
 }
 
-/// Prints both messages, without the metadata every request carries.
-fn show(exchange: &Exchange) {
-    let brief = |message: &Value| {
-        let mut message = message.clone();
-        for part in ["params", "result"] {
-            if let Some(members) = message.get_mut(part).and_then(Value::as_object_mut) {
-                members.shift_remove("_meta");
-            }
-        }
-        message
+/// Prints a message, without the metadata every request carries. Finding out what the server
+/// speaks is not part of the play.
+fn show(traffic: Traffic<'_>) {
+    let (arrow, text) = match traffic {
+        Traffic::Sent(text) => ("->", text),
+        Traffic::Received(text) => ("<-", text),
     };
-    println!("    -> {}", brief(&exchange.request));
-    println!("    <- {} {}", exchange.status, brief(&exchange.response));
+    let Ok(mut message) = serde_json::from_slice::<Value>(text) else {
+        return;
+    };
+    let discovers = message["method"] == "server/discover"
+        || message["result"].get("supportedVersions").is_some();
+    if discovers {
+        return;
+    }
+    for part in ["params", "result"] {
+        if let Some(members) = message.get_mut(part).and_then(Value::as_object_mut) {
+            members.shift_remove("_meta");
+        }
+    }
+    println!("    {arrow} {message}");
 }

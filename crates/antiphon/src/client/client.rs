@@ -61,6 +61,7 @@ pub(super) struct Clocks {
 
 type OnProgress = Arc<dyn Fn(&Target, &ProgressNotificationParams) + Send + Sync>;
 type OnLog = Arc<dyn Fn(&LoggingMessageNotificationParams) + Send + Sync>;
+type OnTraffic = Arc<dyn Fn(Traffic<'_>) + Send + Sync>;
 type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
 type OnRound = Arc<dyn Fn(&Target, &InputRequired) -> Result<(), Boxed> + Send + Sync>;
 
@@ -70,6 +71,16 @@ pub(super) struct Listeners {
     pub(super) progress: Option<OnProgress>,
     pub(super) log: Option<(LoggingLevel, OnLog)>,
     pub(super) event: Option<OnEvent>,
+    pub(super) traffic: Option<OnTraffic>,
+}
+
+/// A message on the wire, see [`Client::on_traffic`].
+#[derive(Debug, Clone, Copy)]
+pub enum Traffic<'a> {
+    /// A request of ours.
+    Sent(&'a [u8]),
+    /// What came back for it: notifications, then the response.
+    Received(&'a [u8]),
 }
 
 impl Client {
@@ -260,6 +271,14 @@ impl Client {
     #[must_use]
     pub fn on_event(mut self, told: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listeners.event = Some(Arc::new(told));
+        self
+    }
+
+    /// Shows every request and what comes back for it, as it is on the wire: arguments, answers
+    /// and states included. For tracing and debugging. It must not block.
+    #[must_use]
+    pub fn on_traffic(mut self, show: impl Fn(Traffic<'_>) + Send + Sync + 'static) -> Self {
+        self.listeners.traffic = Some(Arc::new(show));
         self
     }
 

@@ -22,7 +22,7 @@ use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::{Clock, Error, Event, Incoming, Outgoing, shared::Shared};
+use super::{Clock, Error, Event, Incoming, Outgoing, Traffic, shared::Shared};
 
 /// Changes that a server reports.
 ///
@@ -81,6 +81,7 @@ impl Subscription {
             None,
         )
         .map_err(|error| Error::invalid(format!("the filter does not serialise: {error}")))?;
+        shared.client.listeners.traffic(Traffic::Sent(&body));
         let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
         let incoming = shared.transport.send(outgoing).await?;
         let mut subscription = Self {
@@ -104,6 +105,7 @@ impl Subscription {
 
     /// SUB-S-02: the acknowledgment comes first.
     fn acknowledgment(&self, message: &Bytes) -> Result<Option<SubscriptionFilter>, Error> {
+        (self.shared.client.listeners).traffic(Traffic::Received(message));
         match Reply::parse(message) {
             Ok(Reply::Notification { method, params })
                 if method == "notifications/subscriptions/acknowledged" =>
@@ -147,6 +149,7 @@ impl Subscription {
             Ok(message) => message,
             Err(error) => return Read::Lost(error),
         };
+        (self.shared.client.listeners).traffic(Traffic::Received(&message));
         match Reply::parse(&message) {
             Ok(Reply::Notification { method, params }) => {
                 let params = params.map_or("{}", RawValue::get);

@@ -46,7 +46,7 @@ pub use antiphon_core::{
     seal::{Key, WeakKey},
 };
 pub use channel::Channel;
-pub use client::Client;
+pub use client::{Client, Traffic};
 pub use connection::Connection;
 pub use discover::Negotiated;
 pub use error::{Clock, Error, ErrorKind};

@@ -22,7 +22,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Negotiated, Outgoing, Target,
-    Transport, cache::Cache, client::Listeners, request::Options, tools::Tools,
+    Transport,
+    cache::Cache,
+    client::{Listeners, Traffic},
+    request::Options,
+    tools::Tools,
 };
 
 pub(super) struct Shared {
@@ -120,6 +124,7 @@ impl Shared {
             more.as_ref(),
         )
         .map_err(|error| Error::invalid(format!("the request does not serialise: {error}")))?;
+        self.client.listeners.traffic(Traffic::Sent(&body));
         let mut outgoing = Outgoing::new(id, leg.method, body);
         outgoing.name = leg.name;
         outgoing.params = leg.headers;
@@ -163,6 +168,7 @@ impl Shared {
                 ));
             };
             let message = message?;
+            self.client.listeners.traffic(Traffic::Received(&message));
             match Reply::parse(&message) {
                 Ok(Reply::Result {
                     id: answered,
@@ -229,6 +235,12 @@ impl Shared {
 }
 
 impl Listeners {
+    pub(super) fn traffic(&self, traffic: Traffic<'_>) {
+        if let Some(show) = &self.traffic {
+            show(traffic);
+        }
+    }
+
     /// Hands an event to whom it is for.
     pub(super) fn told(&self, event: &Event) {
         if let (Event::Message(message), Some((_, log))) = (event, &self.log)
