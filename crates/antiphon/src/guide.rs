@@ -9,6 +9,7 @@
 //! | [`errors`] | how a call fails |
 //! | [`resources`] | resources, templates, completions, caching, changes at run time |
 //! | [`prompts`] | prompts and their arguments |
+//! | [`client`] | clients: calls, questions, paused calls, clocks, transports |
 //! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
 //! | [`http`] | every check and limit of the HTTP service |
 //! | [`raw`] | the tier below |
@@ -49,6 +50,11 @@ pub mod resources {
 pub mod prompts {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/prompts.md")]
+}
+
+pub mod client {
+    #![doc = include_str!("links.md")]
+    #![doc = include_str!("../docs/client.md")]
 }
 
 pub mod deployment {
