@@ -373,7 +373,7 @@ mod tests {
             let mut batch = Vec::new();
             let take = self.queue.take(&mut batch);
             _ = tokio::time::timeout(Duration::from_millis(20), take).await;
-            batch.iter().map(|message| text(message)).collect()
+            batch.iter().map(text).collect()
         }
 
         /// What was reported since the last time, in short.

@@ -40,6 +40,7 @@ impl Reader {
     }
 
     /// Whether enough is read to go on with for a while.
+    #[cfg(feature = "server")]
     pub(crate) fn is_ahead(&self) -> bool {
         self.buffer.len() >= CHUNK
     }

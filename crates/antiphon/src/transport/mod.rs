@@ -1,6 +1,6 @@
 //! Ways for messages to arrive.
 
-#[cfg(feature = "stdio")]
+#[cfg(all(feature = "stdio", any(feature = "server", feature = "client")))]
 pub(crate) mod framing;
 #[cfg(all(feature = "server", feature = "http"))]
 pub mod http;

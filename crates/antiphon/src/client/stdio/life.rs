@@ -119,6 +119,10 @@ impl Life {
         self.writer.abort();
         self.group.end(self.grace).await;
         self.group.sweep(self.grace).await;
+        // Its last words are worth the log.
+        if let Some(follower) = self.follower.take_if(|follower| !follower.is_finished()) {
+            _ = timeout(FLUSH, follower).await;
+        }
     }
 }
 
