@@ -1,11 +1,11 @@
 //! The ways of the client's HTTP transport to a server: TLS, proxies, and both.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error as _, io, sync::Arc, time::Duration};
 
 use antiphon::client::{
     Connect, Error, ErrorKind, Events, Http, Incoming, Outgoing, Transport,
     rustls::{
-        ClientConfig, RootCertStore, ServerConfig,
+        self, ClientConfig, RootCertStore, ServerConfig,
         crypto::ring,
         pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
     },
@@ -115,6 +115,15 @@ async fn a_certificate_that_is_not_is_told() {
             text.matches("invalid peer certificate").count(),
             1,
             "{text}"
+        );
+        // And for programs.
+        let cause = error
+            .source()
+            .and_then(|cause| cause.downcast_ref::<io::Error>());
+        let cause = cause.and_then(|cause| cause.get_ref()?.downcast_ref::<rustls::Error>());
+        assert!(
+            matches!(cause, Some(rustls::Error::InvalidCertificate(_))),
+            "{cause:?}"
         );
     }
 }

@@ -37,6 +37,7 @@
 //! | `server` | yes | servers, and the in-memory transport |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
+//! | `tls` | no | `https` for clients |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]

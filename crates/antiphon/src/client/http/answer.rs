@@ -30,12 +30,11 @@ pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result
         return Err(empty(status));
     }
     match Media::of(&head.headers) {
+        Media::Json if body.size_hint().lower() > limit as u64 => Err(too_long(limit)),
         Media::Json => match gather(body, limit).await {
             (message, End::Whole) if message.is_empty() => Err(empty(status)),
             (message, End::Whole) => Ok(Incoming::Whole(message)),
-            (_, End::TooLong) => Err(Error::decode(format!(
-                "the response is longer than {limit} bytes, the limit of .max_message_bytes(..)"
-            ))),
+            (_, End::TooLong) => Err(too_long(limit)),
             (_, End::Broken(error)) => Err(broken(error)),
         },
         Media::Events => Ok(Incoming::Stream(Box::pin(EventStream::new(body, limit)))),
@@ -84,6 +83,12 @@ pub(super) fn broken(error: hyper::Error) -> Error {
 fn empty(status: u16) -> Error {
     Error::decode(format!(
         "the server answered {status} without the response to the request"
+    ))
+}
+
+fn too_long(limit: usize) -> Error {
+    Error::decode(format!(
+        "the response is longer than {limit} bytes, the limit of .max_message_bytes(..)"
     ))
 }
 

@@ -67,14 +67,21 @@ pub struct Challenge {
 }
 
 impl Challenge {
+    /// A challenge of this status, for tests of a [`Bearer`].
+    pub fn new(status: u16) -> Self {
+        Self {
+            status,
+            www_authenticate: Vec::new(),
+        }
+    }
+
     pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Self {
         let texts = headers.get_all(WWW_AUTHENTICATE).into_iter();
-        Self {
-            status: status.as_u16(),
-            www_authenticate: texts
-                .map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned())
-                .collect(),
-        }
+        let mut challenge = Self::new(status.as_u16());
+        challenge
+            .www_authenticate
+            .extend(texts.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned()));
+        challenge
     }
 
     /// Whether another token may help.

@@ -171,7 +171,7 @@ impl Connect for Http {
         let connector = Connector::new(proxy.clone(), tls, self.connect_timeout);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            // Shorter than most servers keep a quiet connection.
+            // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
         Ok(HttpTransport {

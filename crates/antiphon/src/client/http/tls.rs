@@ -1,6 +1,6 @@
 //! TLS, by rustls and ring.
 
-use std::sync::Arc;
+use std::{error::Error as StdError, fmt, io, sync::Arc};
 
 use hyper_util::rt::TokioIo;
 use tokio_rustls::{
@@ -40,10 +40,33 @@ impl Tls {
     pub(super) async fn wrap(&self, io: Box<dyn Io>, host: &str) -> Result<Box<dyn Io>, Boxed> {
         let name = host.trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(name.to_owned())?;
-        let stream = self.0.connect(name, TokioIo::new(io)).await;
-        Ok(Box::new(TokioIo::new(stream.map_err(|error| {
-            format!("no secure connection to {host}: {error}")
-        })?)))
+        match self.0.connect(name, TokioIo::new(io)).await {
+            Ok(stream) => Ok(Box::new(TokioIo::new(stream))),
+            Err(source) => Err(NotSecured {
+                host: host.to_owned(),
+                source,
+            }
+            .into()),
+        }
+    }
+}
+
+/// A handshake that failed.
+#[derive(Debug)]
+struct NotSecured {
+    host: String,
+    source: io::Error,
+}
+
+impl fmt::Display for NotSecured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no secure connection to {}", self.host)
+    }
+}
+
+impl StdError for NotSecured {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.source)
     }
 }
 
