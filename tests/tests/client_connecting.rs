@@ -1,0 +1,194 @@
+//! Connecting: which revision is spoken, what is known of a server, and without asking again.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU32, Ordering},
+};
+
+use antiphon::{
+    Client,
+    client::{ErrorKind, Identity, Negotiated, Traffic},
+    memory::{self, Peer},
+    types::{Implementation, Version},
+};
+use antiphon_tests::script::{discovered, respond, text};
+use serde_json::{Value, json};
+
+/// A server that answers all requests, discovery too, with these results or errors in turn.
+fn server(results: impl IntoIterator<Item = Value>) -> (Peer, Arc<Mutex<Vec<Value>>>) {
+    let (client, mut server) = memory::pair();
+    let mut results = Vec::from_iter(results).into_iter();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    tokio::spawn(async move {
+        while let Some(message) = server.receive().await {
+            let request: Value = serde_json::from_slice(&message).expect("JSON");
+            if let Some(result) = results.next() {
+                server.send(respond(&request, &result).to_string()).await;
+            }
+            log.lock().expect("unpoisoned").push(request);
+        }
+    });
+    (client, seen)
+}
+
+fn other_version(supported: &Value) -> Value {
+    let data = json!({ "supported": supported, "requested": "2026-07-28" });
+    json!({ "code": -32022, "message": "Protocol version not supported", "data": data })
+}
+
+#[tokio::test]
+async fn a_server_is_known_after_one_request() {
+    let mut result = discovered();
+    result["instructions"] = "Reserve first.".into();
+    let (peer, seen) = server([result]);
+    let connection = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
+    assert_eq!(connection.protocol_version(), Version::V2026_07_28);
+    assert_eq!(connection.instructions(), Some("Reserve first."));
+    assert!(connection.server_capabilities().tools.is_some());
+    assert_eq!(connection.server_info().expect("an info").name, "impostor");
+    // What it says of itself is not what it is.
+    assert_eq!(*connection.server(), Identity::Memory);
+    let seen = seen.lock().expect("unpoisoned");
+    assert_eq!(seen.len(), 1);
+    let meta = &seen[0]["params"]["_meta"];
+    let info = &meta["io.modelcontextprotocol/clientInfo"];
+    assert_eq!(info, &json!({"name": "desk", "version": "1.0"}));
+    assert_eq!(
+        meta["io.modelcontextprotocol/clientCapabilities"],
+        json!({})
+    );
+}
+
+/// META-C-03, and servers that put their name where earlier revisions had it.
+#[tokio::test]
+async fn a_client_may_stay_anonymous_and_a_server_may_be_odd() {
+    let mut result = discovered();
+    result["_meta"] = json!({});
+    result["serverInfo"] = json!({"name": "old habits", "version": "1"});
+    let (peer, seen) = server([result]);
+    let client = Client::of(Implementation::new("desk", "1.0")).anonymous();
+    let connection = client.connect(peer).await.expect("connected");
+    assert_eq!(
+        connection.server_info().expect("an info").name,
+        "old habits"
+    );
+    let seen = seen.lock().expect("unpoisoned");
+    let meta = seen[0]["params"]["_meta"].as_object().expect("metadata");
+    assert!(!meta.contains_key("io.modelcontextprotocol/clientInfo"));
+}
+
+/// VER-C-02, VER-C-03: one corrective attempt, also for a version that we thought it had.
+#[tokio::test]
+async fn a_refused_version_is_tried_once_more() {
+    let again = other_version(&json!(["2026-07-28"]));
+    let (peer, seen) = server([again.clone(), discovered(), again.clone(), text("done")]);
+    let connection = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
+    connection.call_tool("t", ()).await.expect("a result");
+    assert_eq!(seen.lock().expect("unpoisoned").len(), 4);
+
+    let (peer, seen) = server([again.clone(), again.clone(), discovered()]);
+    let error = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect_err("ping-pong");
+    assert_eq!(error.code(), Some(-32022));
+    assert_eq!(seen.lock().expect("unpoisoned").len(), 2);
+}
+
+/// wire.md 10.3 and 10.5: a server of another era is told apart, and the versions are named.
+#[tokio::test]
+async fn a_server_of_another_era_is_an_error_that_names_the_versions() {
+    let mut old = discovered();
+    old["supportedVersions"] = json!(["2025-11-25"]);
+    let mut future = discovered();
+    future["supportedVersions"] = json!(["2031-01-01"]);
+    let unknown = json!({ "code": -32601, "message": "Method not found" });
+    for (answer, named) in [
+        (old, "2025-11-25"),
+        (future, "2031-01-01"),
+        (
+            other_version(&json!(["2025-06-18", "2031-01-01"])),
+            "2025-06-18, 2031-01-01",
+        ),
+        (unknown, "none that it names"),
+    ] {
+        let (peer, seen) = server([answer]);
+        let error = Client::new("desk", "1.0")
+            .connect(peer)
+            .await
+            .expect_err("no version");
+        assert!(
+            matches!(error.kind(), ErrorKind::Version { .. }),
+            "{error:?}"
+        );
+        let text = error.to_string();
+        assert!(
+            text.contains(named) && text.contains("2026-07-28"),
+            "{text}"
+        );
+        assert_eq!(seen.lock().expect("unpoisoned").len(), 1);
+    }
+    // A modern server that objects to something else is no older one.
+    let mismatch = json!({ "code": -32020, "message": "Mcp-Method is missing" });
+    let (peer, _) = server([mismatch]);
+    let error = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect_err("refused");
+    assert_eq!(error.code(), Some(-32020));
+}
+
+#[tokio::test]
+async fn a_known_server_needs_no_round_trip() {
+    let (peer, _) = server([discovered()]);
+    let client = Client::new("desk", "1.0");
+    let connection = client.connect(peer).await.expect("connected");
+    let stored = serde_json::to_string(connection.negotiated()).expect("JSON");
+    let known: Negotiated = serde_json::from_str(&stored).expect("read");
+    let (peer, seen) = server([text("done")]);
+    let connection = client
+        .connect_as(peer, known.clone())
+        .await
+        .expect("connected");
+    assert_eq!(*connection.negotiated(), known);
+    assert!(seen.lock().expect("unpoisoned").is_empty());
+    connection.call_tool("t", ()).await.expect("a result");
+    assert_eq!(seen.lock().expect("unpoisoned").len(), 1);
+
+    let (peer, _) = server([]);
+    let known = Negotiated::new(Version::V2025_11_25);
+    let error = client
+        .connect_as(peer, known)
+        .await
+        .expect_err("not spoken here");
+    assert!(matches!(error.kind(), ErrorKind::Invalid), "{error:?}");
+}
+
+#[tokio::test]
+async fn traffic_is_shown_as_it_is() {
+    let (peer, _) = server([discovered(), text("done")]);
+    let (sent, received) = (
+        Arc::new(AtomicU32::new(0)),
+        Arc::new(Mutex::new(Vec::new())),
+    );
+    let (count, log) = (sent.clone(), received.clone());
+    let client = Client::new("desk", "1.0").on_traffic(move |traffic| match traffic {
+        Traffic::Sent(_) => {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+        Traffic::Received(text) => log.lock().expect("unpoisoned").push(text.to_vec()),
+    });
+    let connection = client.connect(peer).await.expect("connected");
+    connection.call_tool("t", ()).await.expect("a result");
+    assert_eq!(sent.load(Ordering::SeqCst), 2);
+    let received = received.lock().expect("unpoisoned");
+    assert_eq!(received.len(), 2);
+    assert!(received[1].ends_with(br#""text":"done"}]}}"#));
+}
