@@ -1,5 +1,10 @@
 //! Schemas made from types, checks against them, and typed values from strings.
 
+#![cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "a client checks, and makes no schemas")
+)]
+
 #[cfg(feature = "server")]
 mod arguments;
 mod check;
