@@ -467,13 +467,13 @@ async fn a_server_that_will_not_end_is_killed() {
         ids.0.display()
     );
     let (log, _guard) = Log::of_everything();
-    let (process, _) = connect(script(&text).grace(Duration::from_millis(300))).await;
+    let (process, _) = connect(script(&text).grace(Duration::from_secs(1))).await;
     let all = ids.read(1).await;
     let before = Instant::now();
     process.close().await;
     assert!(!exists(all[0]));
     // Its input was closed, then it was asked, each with a grace.
-    assert!(before.elapsed() >= Duration::from_millis(600));
+    assert!(before.elapsed() >= Duration::from_secs(2));
     assert!(log.text().contains("asked"), "{}", log.text());
 }
 
