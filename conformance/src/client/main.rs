@@ -1,0 +1,70 @@
+//! The client under test: the client scenarios of the official conformance suite at 2026-07-28.
+//!
+//! The suite runs `antiphon-conformance-client URL`. Which scenario it plays, in which revision,
+//! and what else it needs for that, is in the environment.
+
+mod scenarios;
+
+use std::{
+    env::{self, VarError},
+    error::Error,
+    process::ExitCode,
+};
+
+use antiphon::types::Version;
+use scenarios::Server;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("antiphon-conformance-client: {error}");
+            let mut cause = error.source();
+            while let Some(why) = cause {
+                eprintln!("  because {why}");
+                cause = why.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let url = env::args().skip(1).next_back();
+    let url = url.ok_or("usage: antiphon-conformance-client URL")?;
+    let scenario = variable("MCP_CONFORMANCE_SCENARIO")?
+        .ok_or("MCP_CONFORMANCE_SCENARIO must name the scenario")?;
+    let revision = variable("MCP_CONFORMANCE_PROTOCOL_VERSION")?;
+    if let Some(revision) = revision.filter(|revision| *revision != Version::LATEST.as_str()) {
+        return Err(format!("not yet: {scenario} at {revision}").into());
+    }
+    let server = Server {
+        url,
+        context: variable("MCP_CONFORMANCE_CONTEXT")?,
+    };
+    match scenario.as_str() {
+        "tools_call" => scenarios::tools_call(&server).await,
+        "request-metadata" => scenarios::request_metadata(&server).await,
+        "sep-2322-client-request-state" => scenarios::request_state(&server).await,
+        "http-standard-headers" => scenarios::standard_headers(&server).await,
+        "http-custom-headers" => scenarios::custom_headers(&server).await,
+        "http-invalid-tool-headers" => scenarios::invalid_tool_headers(&server).await,
+        "json-schema-ref-no-deref" => scenarios::foreign_reference(&server).await,
+        "json-schema-2020-12-preservation" => scenarios::schema_preservation(&server).await,
+        auth if auth.starts_with("auth/") => Err(format!("not yet: {auth}").into()),
+        unknown => Err(format!("no scenario is known as {unknown:?}").into()),
+    }
+}
+
+/// What the suite says in the environment.
+fn variable(name: &str) -> Result<Option<String>, String> {
+    match env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(format!("{name} is not UTF-8")),
+    }
+}
