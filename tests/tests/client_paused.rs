@@ -302,3 +302,51 @@ async fn what_is_no_stored_call_is_refused() {
         assert!(read.is_err(), "{member}");
     }
 }
+
+/// What was special about a call still holds when it goes on, and can be said again once it was
+/// stored.
+#[tokio::test]
+async fn a_resumed_call_keeps_what_was_special_about_it() {
+    let (peer, _) = answers([asking([("a", form("?"))], None)]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let call = CallTool::new("t", ()).work_timeout(std::time::Duration::from_millis(50));
+    let Outcome::Paused(paused) = client.start(call).await.expect("an outcome") else {
+        panic!("not paused")
+    };
+    let paused = paused.answer("a", Answer::decline());
+    let stored = serde_json::to_string(&paused).expect("JSON");
+    // The server is silent from here on.
+    let error = client
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("silence");
+    assert!(
+        matches!(error.kind(), ErrorKind::TimedOut { .. }),
+        "{error:?}"
+    );
+    let token = antiphon::CancellationToken::new();
+    let paused: Paused = serde_json::from_str(&stored).expect("read");
+    let paused = paused.cancel_with(token.clone());
+    token.cancel();
+    let error = client
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("cancelled");
+    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_call_goes_on_in_the_revision_it_was_begun_in() {
+    let paused = paused(&by_hand(), asking([("a", form("?"))], None)).await;
+    let mut stored = serde_json::to_value(paused.answer("a", Answer::cancel())).expect("JSON");
+    stored["protocol"] = "2025-11-25".into();
+    let paused: Paused = serde_json::from_value(stored).expect("read");
+    let (peer, seen) = answers([text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let error = client
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("another revision");
+    assert!(error.to_string().contains("2025-11-25"), "{error}");
+    assert!(seen.messages().is_empty());
+}

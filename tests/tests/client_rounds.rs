@@ -688,10 +688,11 @@ async fn a_round_can_be_refused_before_anybody_is_asked() {
     ]);
     let rounds = Arc::new(AtomicU32::new(0));
     let count = rounds.clone();
-    let client = agreeable().on_round(move |call, asked| {
+    let client = agreeable().on_round(move |round| {
         count.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(call.name(), "t");
-        match asked.requests().any(|(key, _)| key == "password") {
+        assert_eq!((round.call().name(), round.number()), ("t", 1));
+        assert_eq!(*round.server(), Identity::Memory);
+        match round.questions().any(|(key, _)| key == "password") {
             true => Err("forms must not ask for secrets"),
             false => Ok(()),
         }

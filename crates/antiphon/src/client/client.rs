@@ -4,13 +4,13 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use antiphon_core::question::Kind;
 use antiphon_types::{
-    ClientCapabilities, Implementation, InputRequired, LoggingLevel,
-    LoggingMessageNotificationParams, ProgressNotificationParams,
+    ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,
+    ProgressNotificationParams,
 };
 use serde_json::{Map, Value};
 
 use super::{
-    Connect, Connection, Error, Event, Form, Link, Negotiated, Reply, Roots, Sample, Target,
+    Connect, Connection, Error, Event, Form, Link, Negotiated, Reply, Roots, Round, Sample, Target,
     error::Boxed,
     handlers::{Handlers, callback},
 };
@@ -63,7 +63,7 @@ type OnProgress = Arc<dyn Fn(&Target, &ProgressNotificationParams) + Send + Sync
 type OnLog = Arc<dyn Fn(&LoggingMessageNotificationParams) + Send + Sync>;
 type OnTraffic = Arc<dyn Fn(Traffic<'_>) + Send + Sync>;
 type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
-type OnRound = Arc<dyn Fn(&Target, &InputRequired) -> Result<(), Boxed> + Send + Sync>;
+type OnRound = Arc<dyn Fn(&Round<'_>) -> Result<(), Boxed> + Send + Sync>;
 
 /// Who is told what happens besides answers.
 #[derive(Clone, Default)]
@@ -287,11 +287,9 @@ impl Client {
     #[must_use]
     pub fn on_round<E: Into<Boxed>>(
         mut self,
-        inspect: impl Fn(&Target, &InputRequired) -> Result<(), E> + Send + Sync + 'static,
+        inspect: impl Fn(&Round<'_>) -> Result<(), E> + Send + Sync + 'static,
     ) -> Self {
-        self.on_round = Some(Arc::new(move |call, asked| {
-            inspect(call, asked).map_err(Into::into)
-        }));
+        self.on_round = Some(Arc::new(move |round| inspect(round).map_err(Into::into)));
         self
     }
 

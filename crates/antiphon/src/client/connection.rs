@@ -18,7 +18,7 @@ use super::{
     check,
     discover::settle,
     drive::Drive,
-    request::Options,
+    options::Options,
     shared::{Leg, Shared},
 };
 
@@ -129,7 +129,7 @@ impl Connection {
         M: Method<Result: Finished>,
     {
         let (target, options) = parts(request)?;
-        let outcome = Drive::new(&self.0, target, &options).run().await?;
+        let outcome = Drive::new(&self.0, target, options).run().await?;
         match outcome {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
@@ -151,7 +151,7 @@ impl Connection {
         M: Method<Result: Finished>,
     {
         let (target, options) = parts(request)?;
-        Drive::new(&self.0, target, &options)
+        Drive::new(&self.0, target, options)
             .step_by_step()
             .run()
             .await
@@ -167,11 +167,7 @@ impl Connection {
     /// does not fit, it is inside, unharmed: see [`Error::into_paused`].
     pub async fn resume<T: Finished>(&self, paused: Paused) -> Result<Outcome<T>, Error> {
         let paused = self.resumable::<T>(paused)?;
-        let options = Options::default();
-        Drive::resumed(&self.0, paused, &options)
-            .step_by_step()
-            .run()
-            .await
+        Drive::resumed(&self.0, paused).step_by_step().run().await
     }
 
     /// Checks a paused call before anything is sent.
@@ -181,6 +177,13 @@ impl Connection {
             wrong.push(format!(
                 "it belongs to {}, and this is {}",
                 paused.server, self.0.identity
+            ));
+        }
+        if paused.version != self.0.version() {
+            wrong.push(format!(
+                "it was begun in revision {}, and this connection speaks {}",
+                paused.version,
+                self.0.version()
             ));
         }
         if T::read(paused.target.method(), "null").is_none() {

@@ -22,8 +22,8 @@ use super::{
     Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
     error::Boxed,
     handlers::Asking,
-    question::About,
-    request::Options,
+    options::Options,
+    question::{About, Round},
     shared::{Leg, Shared, after, envelope},
 };
 
@@ -34,7 +34,7 @@ const TRIES: u32 = 3;
 pub(super) struct Drive<'a> {
     shared: &'a Shared,
     target: Arc<Target>,
-    options: &'a Options,
+    options: Options,
     capabilities: Cow<'a, ClientCapabilities>,
     envelope: Cow<'a, str>,
     rounds: Rounds,
@@ -46,7 +46,7 @@ pub(super) struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     /// A call from its beginning.
-    pub(super) fn new(shared: &'a Shared, target: Target, options: &'a Options) -> Self {
+    pub(super) fn new(shared: &'a Shared, target: Target, options: Options) -> Self {
         Self {
             shared,
             target: Arc::new(target),
@@ -60,7 +60,7 @@ impl<'a> Drive<'a> {
     }
 
     /// A call that was paused; it goes on declaring what it declared (MRTR-C-13).
-    pub(super) fn resumed(shared: &'a Shared, paused: Paused, options: &'a Options) -> Self {
+    pub(super) fn resumed(shared: &'a Shared, paused: Paused) -> Self {
         let envelope = match paused.capabilities == shared.capabilities {
             true => Cow::Borrowed(&*shared.envelope),
             false => Cow::Owned(envelope(&shared.client, &paused.capabilities)),
@@ -69,7 +69,7 @@ impl<'a> Drive<'a> {
             capabilities: Cow::Owned(paused.capabilities),
             envelope,
             rounds: paused.rounds,
-            ..Self::new(shared, paused.target, options)
+            ..Self::new(shared, paused.target, paused.options)
         }
     }
 
@@ -82,12 +82,15 @@ impl<'a> Drive<'a> {
     /// Goes on until there is a result, or nothing that can be done here.
     pub(super) async fn run<T: Finished>(mut self) -> Result<Outcome<T>, Error> {
         let during = self.target.clone();
-        let outcome = match self.options.cancel.clone() {
-            None => self.rounds().await,
+        let cancel = self.options.cancel.clone();
+        let span = tracing::debug_span!("mcp.call", call = %during);
+        let rounds = self.rounds().instrument(span);
+        let outcome = match cancel {
+            None => rounds.await,
             Some(cancel) => tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(Error::cancelled()),
-                outcome = self.rounds() => outcome,
+                outcome = rounds => outcome,
             },
         };
         outcome.map_err(|error| error.during(during))
@@ -134,7 +137,13 @@ impl<'a> Drive<'a> {
         }
         let round = self.rounds.round() + u32::from(asked.requests().len() > 0);
         if let Some(inspect) = &self.shared.client.on_round {
-            inspect(&self.target, &asked).map_err(|why| {
+            let seen = Round {
+                call: &self.target,
+                server: &self.shared.identity,
+                round,
+                asked: &asked,
+            };
+            inspect(&seen).map_err(|why| {
                 let message = format!("the questions of round {round} are refused");
                 Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
             })?;
@@ -234,13 +243,15 @@ impl<'a> Drive<'a> {
 
     /// The call as it stands, as data.
     fn pause(&mut self) -> Paused {
-        Paused::new(
+        let mut paused = Paused::new(
             (*self.shared.identity).clone(),
             self.shared.version(),
             self.capabilities.clone().into_owned(),
             (*self.target).clone(),
             std::mem::take(&mut self.rounds),
-        )
+        );
+        paused.options = self.options.clone();
+        paused
     }
 }
 
@@ -355,7 +366,7 @@ impl Shared {
             name: Some(name),
             headers: &[],
             envelope: &drive.envelope,
-            options: drive.options,
+            options: &drive.options,
             call: Some(target),
             poll: drive.poll_until,
         };

@@ -28,6 +28,7 @@ mod identity;
 mod listen;
 mod listing;
 mod memory;
+mod options;
 mod outcome;
 mod paused;
 mod question;
@@ -58,7 +59,7 @@ pub use listen::{Change, Subscription};
 pub use listing::Listing;
 pub use outcome::{Completed, Finished, Outcome};
 pub use paused::{Answer, Paused};
-pub use question::{Form, Link, Question, Reply, Roots, Sample};
+pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
 #[cfg(feature = "stdio")]
 pub use stdio::{Process, Stderr, Stdio};

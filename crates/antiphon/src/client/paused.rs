@@ -13,7 +13,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Error, Identity, Target};
+use super::{
+    Error, Identity, Target,
+    options::{Options, options},
+};
 
 /// A call that waits: for answers, or, when it has no questions, for the server to be ready.
 ///
@@ -23,6 +26,10 @@ use super::{Error, Identity, Target};
 ///
 /// It holds the arguments, the answers and the server's state, so keep it where such things may
 /// be kept, or keep it [`sealed`](Self::sealed). `Debug` shows none of them.
+///
+/// What was special about the request (its timeouts, its cancellation token, whoever is told of
+/// progress) still holds when the call is resumed, but is not stored: of a call that was, say it
+/// again.
 #[derive(Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Paused {
@@ -34,7 +41,11 @@ pub struct Paused {
     pub(super) rounds: Rounds,
     /// What was wrong with answers as they were given.
     pub(super) complaints: Vec<String>,
+    /// What is special about the call. Not stored: these are things of one process.
+    pub(super) options: Options,
 }
+
+options!(impl Paused);
 
 /// The format; the version of a stored call says how to read it.
 #[derive(Serialize, Deserialize)]
@@ -69,6 +80,7 @@ impl Paused {
             target,
             rounds,
             complaints: Vec::new(),
+            options: Options::default(),
         }
     }
 

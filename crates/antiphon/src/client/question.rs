@@ -8,7 +8,8 @@ use std::{
 
 use antiphon_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
-    ElicitRequestUrlParams, ListRootsRequestParams, ListRootsResult, Root,
+    ElicitRequestUrlParams, InputRequest, InputRequired, ListRootsRequestParams, ListRootsResult,
+    MetaObject, Root,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -184,6 +185,43 @@ impl Roots {
     /// The roots, `file://` URIs that the server may know of.
     pub fn list(&self, roots: impl IntoIterator<Item = Root>) -> Reply {
         Reply::of(&ListRootsResult::new(roots.into_iter().collect()))
+    }
+}
+
+/// A round of questions, before anybody is asked; for
+/// [`Client::on_round`](super::Client::on_round).
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    pub(super) call: &'a Target,
+    pub(super) server: &'a Identity,
+    pub(super) round: u32,
+    pub(super) asked: &'a InputRequired,
+}
+
+impl<'a> Round<'a> {
+    /// The call it belongs to.
+    pub fn call(&self) -> &'a Target {
+        self.call
+    }
+
+    /// Who asks: where this client connected to.
+    pub fn server(&self) -> &'a Identity {
+        self.server
+    }
+
+    /// Which round it is, from 1. One that asks nothing but to come back does not count.
+    pub fn number(&self) -> u32 {
+        self.round
+    }
+
+    /// The questions by key; none if the server only asks to come back.
+    pub fn questions(&self) -> impl ExactSizeIterator<Item = (&'a str, &'a InputRequest)> {
+        self.asked.requests()
+    }
+
+    /// The metadata of the result.
+    pub fn meta(&self) -> Option<&'a MetaObject> {
+        self.asked.meta()
     }
 }
 

@@ -25,7 +25,7 @@ use super::{
     Transport,
     cache::Cache,
     client::{Listeners, Traffic},
-    request::Options,
+    options::Options,
     tools::Tools,
 };
 
