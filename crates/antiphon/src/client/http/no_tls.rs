@@ -22,3 +22,21 @@ impl Tls {
         match *self {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::client::{Connect, ErrorKind, Events, Http};
+
+    #[tokio::test]
+    async fn https_says_what_it_needs() {
+        for http in [
+            Http::new("https://example.com/mcp").no_proxy(),
+            Http::new("http://example.com/mcp").proxy("https://proxy.example.com"),
+        ] {
+            let connected = http.connect(Events::new(|_| {})).await;
+            let error = connected.expect_err("there is no TLS");
+            assert!(matches!(error.kind(), ErrorKind::Invalid), "{error:?}");
+            assert!(error.to_string().contains("feature `tls`"), "{error}");
+        }
+    }
+}
