@@ -11,7 +11,7 @@ use std::{
 use antiphon::{
     CancellationToken, Client, Kind,
     client::{CallTool, Clock, ErrorKind, Identity, Reply},
-    types::Root,
+    types::{LoggingLevel, Root},
 };
 use antiphon_tests::{
     script::{answers, asking, form, link, respond, roots, sample, script, text},
@@ -770,4 +770,47 @@ async fn arguments_that_cannot_be_sent_are_refused() {
         assert!(matches!(error.kind(), ErrorKind::Invalid), "{error:?}");
     }
     assert!(seen.messages().is_empty());
+}
+
+/// One request at a time, what comes on its channel is in order: progress and logs alike.
+#[tokio::test]
+async fn notifications_keep_their_order() {
+    let (peer, _) = script(|request| {
+        let token = &request["params"]["_meta"]["progressToken"];
+        let level = &request["params"]["_meta"]["io.modelcontextprotocol/logLevel"];
+        assert_eq!(level, "info");
+        let note = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let progress = |n: u32| {
+            let params = json!({ "progressToken": token, "progress": n });
+            note("notifications/progress", params)
+        };
+        let log = |text: &str| {
+            note(
+                "notifications/message",
+                json!({ "level": "info", "data": text }),
+            )
+        };
+        vec![
+            progress(1),
+            log("one"),
+            progress(2),
+            log("two"),
+            respond(request, &text("done")),
+        ]
+    });
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (told, logged) = (heard.clone(), heard.clone());
+    let client = Client::new("tests", "1.0")
+        .on_progress(move |_, progress| {
+            told.lock()
+                .expect("unpoisoned")
+                .push(progress.progress.to_string());
+        })
+        .on_log(LoggingLevel::Info, move |log| {
+            let text = log.data.as_str().expect("a text");
+            logged.lock().expect("unpoisoned").push(text.to_owned());
+        });
+    let client = client.connect(peer).await.expect("connected");
+    client.call_tool("t", ()).await.expect("a result");
+    assert_eq!(*heard.lock().expect("unpoisoned"), ["1", "one", "2", "two"]);
 }

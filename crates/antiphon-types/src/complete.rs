@@ -40,6 +40,35 @@ impl CompleteRequestParams {
             meta: None,
         }
     }
+
+    /// Completes what was typed as this argument of a prompt.
+    pub fn prompt(
+        name: impl Into<String>,
+        argument: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> Self {
+        let argument = CompleteArgument::new(argument, typed);
+        Self::new(Reference::prompt(name), argument)
+    }
+
+    /// Completes what was typed as this variable of a resource template.
+    pub fn template(
+        template: impl Into<String>,
+        variable: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> Self {
+        let argument = CompleteArgument::new(variable, typed);
+        Self::new(Reference::resource(template), argument)
+    }
+
+    /// Adds the value of another argument, which is known already.
+    #[must_use]
+    pub fn known(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let context = self.context.get_or_insert_default();
+        let arguments = context.arguments.get_or_insert_default();
+        arguments.insert(name.into(), value.into());
+        self
+    }
 }
 
 setters!(CompleteRequestParams { plain { context: CompleteContext, meta: MetaObject } });

@@ -23,6 +23,42 @@ pub struct SubscriptionFilter {
     pub resource_subscriptions: Option<Vec<String>>,
 }
 
+impl SubscriptionFilter {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds changes of the tool list.
+    #[must_use]
+    pub fn tools(mut self) -> Self {
+        self.tools_list_changed = Some(true);
+        self
+    }
+
+    /// Adds changes of the prompt list.
+    #[must_use]
+    pub fn prompts(mut self) -> Self {
+        self.prompts_list_changed = Some(true);
+        self
+    }
+
+    /// Adds changes of the resource list.
+    #[must_use]
+    pub fn resources(mut self) -> Self {
+        self.resources_list_changed = Some(true);
+        self
+    }
+
+    /// Adds changes of the resource at `uri`.
+    #[must_use]
+    pub fn resource(mut self, uri: impl Into<String>) -> Self {
+        let uris = self.resource_subscriptions.get_or_insert_default();
+        uris.push(uri.into());
+        self
+    }
+}
+
 /// Params of `subscriptions/listen`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -104,11 +140,7 @@ mod tests {
         let value =
             json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": ["a:b"]}});
         let params: SubscriptionsListenRequestParams = from_value(value.clone()).unwrap();
-        let filter = SubscriptionFilter {
-            tools_list_changed: Some(true),
-            resource_subscriptions: Some(vec!["a:b".to_owned()]),
-            ..SubscriptionFilter::default()
-        };
+        let filter = SubscriptionFilter::new().tools().resource("a:b");
         assert_eq!(params, SubscriptionsListenRequestParams::new(filter));
         assert_eq!(to_value(params).unwrap(), value);
         assert!(from_value::<SubscriptionsListenRequestParams>(json!({})).is_err());

@@ -134,6 +134,14 @@ impl ResourceContents {
         Self::Blob(BlobResourceContents::new(uri, base64))
     }
 
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.text),
+            Self::Blob(_) => None,
+        }
+    }
+
     /// Sets the media type.
     #[must_use]
     pub fn mime_type(self, mime_type: impl Into<String>) -> Self {
@@ -445,6 +453,11 @@ impl ReadResourceResult {
             meta: None,
             extra: Map::new(),
         }
+    }
+
+    /// The first text.
+    pub fn first_text(&self) -> Option<&str> {
+        self.contents.iter().find_map(ResourceContents::as_text)
     }
 }
 

@@ -35,6 +35,7 @@
 //! | feature | default | what |
 //! |---|---|---|
 //! | `server` | yes | servers, and the in-memory transport |
+//! | `client` | yes | clients |
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
 //! | `tls` | no | `https` for clients |

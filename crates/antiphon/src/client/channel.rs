@@ -157,6 +157,7 @@ impl Shared {
             Whose::Ended(id) => self.end_subscription(id),
             Whose::Progress(id) => return self.notify(id, false, message),
             Whose::Subscription(id) => return self.notify(id, true, message),
+            Whose::Log => return self.log(message),
             Whose::Nobody => None,
             Whose::Noise => return self.noise(excerpt(&message, 200)),
         };
@@ -204,6 +205,23 @@ impl Shared {
                 slot::WAITING
             )));
             self.give_up(id, &slot);
+        }
+    }
+
+    /// Takes a log message to the only request it can be of, in order with its progress; if there
+    /// are several, to whoever listens to all.
+    fn log(&self, message: Bytes) {
+        let only = {
+            let state = self.lock();
+            let mut calls = state.waiting.iter().filter(|(_, waiting)| !waiting.listens);
+            match (calls.next(), calls.next()) {
+                (Some((id, _)), None) => Some(*id),
+                _ => None,
+            }
+        };
+        match only {
+            Some(id) => self.notify(id, false, message),
+            None => self.report(Event::Message(message)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use antiphon_types::{
     CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptResult,
-    Implementation, Method, Prompt, ReadResourceResult, Resource, ResourceTemplate,
+    Implementation, Method, Prompt, ReadResourceResult, RequestParams, Resource, ResourceTemplate,
     ServerCapabilities, SubscriptionFilter, Tool, Version, code, decode_result_text,
     method::{self, Complete, Discover},
 };
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
-    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target,
+    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target, Traffic,
     cache::{Hint, Key},
     check,
     discover::settle,
@@ -33,7 +33,12 @@ impl Connection {
         known: Option<Negotiated>,
     ) -> Result<Self, Error> {
         let listeners = client.listeners.clone();
-        let events = Events::new(move |event: Event| listeners.told(&event));
+        let events = Events::new(move |event: Event| {
+            if let Event::Message(message) = &event {
+                listeners.traffic(Traffic::Received(message));
+            }
+            listeners.told(&event);
+        });
         let transport = to.connect(events).await?;
         let shared = Shared::new(client, Box::new(transport));
         let negotiated = match known {
@@ -233,8 +238,15 @@ impl Connection {
     ///
     /// # Errors
     /// When there is no result.
-    pub async fn complete(&self, params: &CompleteRequestParams) -> Result<CompleteResult, Error> {
-        self.0.plain::<Complete>(params).await
+    pub async fn complete(
+        &self,
+        mut params: CompleteRequestParams,
+    ) -> Result<CompleteResult, Error> {
+        let options = Options {
+            meta: params.meta.take().unwrap_or_default(),
+            ..Options::default()
+        };
+        self.0.plain::<Complete>(&params, &options).await
     }
 
     /// Subscribes to changes.
@@ -281,29 +293,31 @@ impl Shared {
     }
 
     async fn discover(&self) -> Result<DiscoverResult, Error> {
-        self.plain::<Discover>(&serde_json::Map::new()).await
+        let params = RequestParams::new();
+        self.plain::<Discover>(&params, &Options::default()).await
     }
 
     /// A request that may not ask.
     pub(super) async fn plain<M: Method>(
         &self,
         params: &(impl Serialize + Sync + ?Sized),
+        options: &Options,
     ) -> Result<M::Result, Error> {
-        let text = self.plain_text::<M>(params).await?;
+        let text = self.plain_text::<M>(params, options).await?;
         decoded::<M>(&text).map_err(|error| error.during(M::NAME))
     }
 
     pub(super) async fn plain_text<M: Method>(
         &self,
         params: &(impl Serialize + Sync + ?Sized),
+        options: &Options,
     ) -> Result<Bytes, Error> {
-        let options = Options::default();
         let leg = Leg {
             method: M::NAME,
             name: None,
             headers: &[],
             envelope: &self.envelope,
-            options: &options,
+            options,
             call: None,
             poll: None,
         };

@@ -187,6 +187,14 @@ impl Error {
         self.0.kind
     }
 
+    /// The error that the server answered with.
+    pub fn answered(&self) -> Option<&ErrorObject> {
+        match &self.0.kind {
+            ErrorKind::Protocol(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The code of a JSON-RPC error: what the server sent, or -32600 for a question that
     /// nobody answers.
     pub fn code(&self) -> Option<i64> {

@@ -16,7 +16,10 @@ use antiphon_types::{
 };
 use futures_core::Stream;
 
-use super::{Connection, Error, Event, Pending, cache::Key, connection::decoded, shared::Shared};
+use super::{
+    Connection, Error, Event, Pending, cache::Key, connection::decoded, options::Options,
+    shared::Shared,
+};
 
 /// Most pages of one list; a server that gives more is out to keep us busy.
 const PAGES: usize = 10_000;
@@ -93,7 +96,10 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         };
         let mut params = PaginatedRequestParams::new();
         params.cursor = cursor;
-        let text = shared.kept(key, shared.plain_text::<M>(&params)).await?;
+        let options = Options::default();
+        let text = shared
+            .kept(key, shared.plain_text::<M>(&params, &options))
+            .await?;
         let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
         M::learn(&shared, &mut page.items);
         Ok(page)
@@ -221,7 +227,9 @@ impl Shared {
         loop {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
-            let mut page = self.plain::<ListTools>(&params).await?;
+            let mut page = self
+                .plain::<ListTools>(&params, &Options::default())
+                .await?;
             learn(self, &mut page.tools);
             cursor = page.next_cursor;
             match &cursor {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 #[cfg(feature = "server")]
-pub use serving::{connect, serve, serve_as};
+pub use serving::{connect, connect_as, serve, serve_as};
 
 /// Messages that may wait in either direction.
 const WAITING: usize = 64;

@@ -17,6 +17,8 @@ pub(super) enum Whose {
     Subscription(i64),
     /// The server ended this subscription.
     Ended(i64),
+    /// A log message, which does not say whose it is.
+    Log,
     /// A message, but nobody's.
     Nobody,
     /// No message.
@@ -106,6 +108,7 @@ impl Whose {
             "notifications/cancelled" => {
                 integer(params.request_id.or(subscription)).map(Self::Ended)
             }
+            "notifications/message" => Some(Self::Log),
             _ => integer(subscription).map(Self::Subscription),
         };
         whose.unwrap_or(Self::Nobody)

@@ -21,6 +21,13 @@ pub fn connect(endpoint: impl Into<Endpoint>) -> Peer {
     client
 }
 
+/// The same, for a caller whose identity the host vouches for.
+pub fn connect_as(endpoint: impl Into<Endpoint>, principal: Principal) -> Peer {
+    let (client, server) = pair();
+    tokio::spawn(serve_as(endpoint.into(), server, Some(principal)));
+    client
+}
+
 /// Serves `endpoint` on one end of a pair until the other is gone; not at all if the service
 /// does not start, which the log tells.
 ///
