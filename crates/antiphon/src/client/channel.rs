@@ -477,7 +477,6 @@ mod tests {
             // A subscription, but the request is none; and no subscription, so it goes on.
             change(1),
             cancelled(1),
-            r#"{"method":"notifications/message","params":{}}"#.into(),
             r#"{"id":null,"error":{"code":-32700,"message":"?"}}"#.into(),
             r#"{"id":1,"method":"ping"}"#.into(),
         ];
@@ -491,6 +490,25 @@ mod tests {
         wireless.receive(&answer(1));
         assert_eq!(wireless.events(), [answer(1)]);
         assert_eq!(all(one).await, [answer(1)]);
+    }
+
+    #[tokio::test]
+    async fn a_log_message_is_of_the_only_call_there_is() {
+        let wireless = Wireless::new();
+        let log = r#"{"method":"notifications/message","params":{}}"#.to_owned();
+        wireless.receive(&log);
+        assert_eq!(wireless.events(), [log.clone()]);
+        let _listen = wireless.send(1, "subscriptions/listen").await;
+        let one = wireless.send(2, "a").await;
+        wireless.receive(&log);
+        let two = wireless.send(3, "b").await;
+        wireless.receive(&log);
+        assert_eq!(wireless.events(), [log.clone()]);
+        wireless.receive(&answer(2));
+        wireless.receive(&log);
+        wireless.receive(&answer(3));
+        assert_eq!(all(one).await, [log.clone(), answer(2)]);
+        assert_eq!(all(two).await, [log, answer(3)]);
     }
 
     /// AMB-01

@@ -171,7 +171,7 @@ mod tests {
             ),
             (
                 r#"{"method":"notifications/message","params":{"progressToken":3}}"#,
-                Whose::Nobody,
+                Whose::Log,
             ),
             (
                 r#"{"method":"notifications/cancelled","params":{"requestId":4}}"#,
