@@ -248,9 +248,11 @@ impl Connection {
     }
 
     /// Closes the connection in good order: a child process is ended, with everything it started.
-    /// Requests that are in flight fail.
+    /// Requests that are in flight fail, subscriptions are lost, and clones send nothing any more.
     pub async fn close(self) {
-        self.0.transport.close().await;
+        let closing = self.0.transport.close();
+        self.0.closed.cancel();
+        closing.await;
     }
 }
 

@@ -22,7 +22,10 @@ use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::{Clock, Error, Event, Incoming, Outgoing, shared::Shared};
+use super::{
+    Clock, Error, Event, Incoming, Outgoing, Pending,
+    shared::{Shared, closed},
+};
 
 /// Changes that a server reports.
 ///
@@ -36,6 +39,7 @@ pub struct Subscription {
     incoming: Incoming,
     id: i64,
     acknowledged: SubscriptionFilter,
+    closed: Pending<'static, ()>,
     over: bool,
 }
 
@@ -59,8 +63,14 @@ impl Subscription {
         filter: SubscriptionFilter,
     ) -> Result<Self, Error> {
         let work = shared.client.clocks.work;
-        let opened = timeout(work, Self::acknowledged_by(shared, filter)).await;
-        let opened = opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)));
+        let closing = shared.closed.clone();
+        let opened = tokio::select! {
+            biased;
+            () = closing.cancelled() => Err(closed()),
+            opened = timeout(work, Self::acknowledged_by(shared, filter)) => {
+                opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+            }
+        };
         opened.map_err(|error| error.during(SubscriptionsListen::NAME))
     }
 
@@ -83,9 +93,11 @@ impl Subscription {
         .map_err(|error| Error::invalid(format!("the filter does not serialise: {error}")))?;
         let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
         let incoming = shared.transport.send(outgoing).await?;
+        let closed = shared.closed.clone();
         let mut subscription = Self {
             shared,
             incoming,
+            closed: Box::pin(closed.cancelled_owned()),
             id,
             acknowledged: SubscriptionFilter::default(),
             over: false,
@@ -206,10 +218,13 @@ impl Stream for Subscription {
             if this.over {
                 return Poll::Ready(None);
             }
-            let message = ready!(this.incoming.poll_next(context));
-            let read = match message {
-                Some(message) => this.read(message),
-                None => Read::Lost(lost()),
+            let read = match this.incoming.poll_next(context) {
+                Poll::Ready(Some(message)) => this.read(message),
+                Poll::Ready(None) => Read::Lost(lost()),
+                Poll::Pending => {
+                    ready!(this.closed.as_mut().poll(context));
+                    Read::Lost(closed())
+                }
             };
             match read {
                 Read::Nothing => {}
