@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Instant};
 
+use antiphon_core::negotiate::shown;
 use antiphon_types::{
     CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptResult,
     Implementation, Method, Prompt, ReadResourceResult, Resource, ResourceTemplate,
@@ -133,7 +134,7 @@ impl Connection {
         match outcome {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
-                let keys: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+                let keys: Vec<_> = paused.unanswered().map(|(key, _)| shown(key)).collect();
                 let call = paused.call().to_string();
                 let message = format!("waits for answers by hand: {}", keys.join(", "));
                 Err(Error::new(ErrorKind::Paused(Box::new(paused)), message).during(call))

@@ -4,6 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use antiphon_core::{
     exchange::{Next, Rounds},
+    negotiate::shown,
     question::Kind,
 };
 use antiphon_types::{
@@ -159,9 +160,9 @@ impl<'a> Drive<'a> {
                 _ => return Ok(()),
             },
             Some(kind) => kind.not_supported().to_owned(),
-            None => format!("{} not supported", question.method()),
+            None => format!("{} not supported", shown(question.method())),
         };
-        let message = format!("the server asks `{key}`, but: {what}");
+        let message = format!("the server asks `{}`, but: {what}", shown(key));
         let unsupported = ErrorKind::Unsupported {
             key: key.to_owned(),
             error: ErrorObject::invalid_request(what),
@@ -293,13 +294,14 @@ impl Failure {
     fn into_error(self, key: String, round: u32) -> Error {
         match self {
             Self::Refused(why) => {
-                let message = format!("no answer to `{key}` in round {round}");
+                let message = format!("no answer to `{}` in round {round}", shown(&key));
                 Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
             }
             Self::Invalid(errors) => {
                 let what = errors.join("; ");
+                let key_shown = shown(&key);
                 let message =
-                    format!("the answer to `{key}` in round {round} does not fit: {what}");
+                    format!("the answer to `{key_shown}` in round {round} does not fit: {what}");
                 Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
             }
         }
