@@ -11,10 +11,11 @@ use antiphon_types::{
 };
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{
-    CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
-    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target,
+    CallTool, Client, Clock, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt,
+    Identity, Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target,
     cache::{Hint, Key},
     check,
     discover::settle,
@@ -329,7 +330,11 @@ impl Shared {
         };
         match self.request(&leg, params).await {
             Err(error) if error.code() == Some(code::HEADER_MISMATCH) => {
-                self.learn_tools().await?;
+                let work = leg.options.work.unwrap_or(self.client.clocks.work);
+                // All pages together: a list without an end must not hold up the call.
+                timeout(work, self.learn_tools())
+                    .await
+                    .unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))?;
                 let corrected = self.mirrored(target)?;
                 if corrected == headers {
                     return Err(error);
