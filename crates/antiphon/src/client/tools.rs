@@ -13,6 +13,9 @@ use serde_json::value::RawValue;
 use super::Error;
 use crate::schema::Checker;
 
+/// Most tools that are remembered. Whatever is forgotten can be learnt again.
+const MOST: usize = 10_000;
+
 /// The tools that were listed, by name.
 #[derive(Debug, Default)]
 pub(super) struct Tools(Mutex<HashMap<String, Arc<Known>>>);
@@ -30,6 +33,9 @@ impl Tools {
     pub(super) fn learn(&self, tools: &mut Vec<Tool>, mirrors: bool) -> Vec<(String, String)> {
         let mut hidden = Vec::new();
         let mut known = self.lock();
+        if known.len() >= MOST {
+            known.clear();
+        }
         tools.retain(|tool| {
             let headers = match HeaderParams::of(&tool.input_schema) {
                 Ok(headers) => headers,
