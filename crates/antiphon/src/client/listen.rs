@@ -10,8 +10,9 @@ use std::{
 
 use antiphon_core::{reply::Reply, write};
 use antiphon_types::{
-    CancelledNotificationParams, Method, ResourceUpdatedNotificationParams, SubscriptionFilter,
-    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams, decode,
+    CancelledNotificationParams, Method, RequestId, ResourceUpdatedNotificationParams,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams, decode,
     method::{
         ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
         SubscriptionsListen,
@@ -125,10 +126,13 @@ impl Subscription {
                     .map_err(|error| Error::decode("a wrong acknowledgment").caused_by(error))?;
                 Ok(Some(params.notifications))
             }
-            Ok(Reply::Error { error, .. }) => Err(Error::protocol(error)),
-            Ok(Reply::Result { .. }) => Err(Error::decode(
+            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
+                Err(Error::protocol(error))
+            }
+            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Err(Error::decode(
                 "the subscription ended before it was acknowledged",
             )),
+            Ok(Reply::Error { .. } | Reply::Result { .. }) => Err(another()),
             Ok(_) => {
                 self.shared
                     .client
@@ -153,7 +157,7 @@ impl Subscription {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// What a message says; `Break` when it was the last.
+    /// What a message says.
     fn read(&self, message: Result<Bytes, Error>) -> Read {
         let message = match message {
             Ok(message) => message,
@@ -185,13 +189,27 @@ impl Subscription {
                     }
                 }
             }
-            Ok(Reply::Result { .. }) => Read::End,
-            Ok(Reply::Error { error, .. }) => Read::Lost(Error::protocol(error)),
-            Ok(Reply::Request { .. }) => Read::Nothing,
+            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Read::End,
+            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
+                Read::Lost(Error::protocol(error))
+            }
+            Ok(Reply::Error { .. } | Reply::Result { .. }) => Read::Lost(another()),
+            Ok(Reply::Request { .. }) => {
+                self.shared
+                    .client
+                    .listeners
+                    .told(&Event::Message(message.clone()));
+                Read::Nothing
+            }
             Err(why) => {
                 Read::Lost(Error::decode("the server sent what is no message").caused_by(why))
             }
         }
+    }
+
+    /// Whether a response is that to the subscription; one without an id may be.
+    fn is_ours(&self, id: Option<&RequestId>) -> bool {
+        id.is_none_or(|id| id.as_i64() == Some(self.id))
     }
 
     fn is_cancelled(&self, params: &str) -> bool {
@@ -241,6 +259,10 @@ impl Stream for Subscription {
             }
         }
     }
+}
+
+fn another() -> Error {
+    Error::decode("the server answered another request")
 }
 
 fn lost() -> Error {
