@@ -14,13 +14,13 @@ use antiphon::raw::{
     List, Pages, ReadResource, Rendered, Reply, Service,
 };
 use antiphon::types::{
-    BooleanSchema, CallToolResult, CompleteResult, ContentBlock, CreateMessageRequestParams,
-    ElicitRequestParams, FormSchema, GetPromptResult, Implementation, InputRequest, InputRequired,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
-    PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-    ServerCapabilities, Tool,
+    BooleanSchema, CacheScope, CallToolResult, CompleteResult, ContentBlock,
+    CreateMessageRequestParams, ElicitRequestParams, FormSchema, GetPromptResult, Implementation,
+    InputRequest, InputRequired, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Prompt, PromptMessage, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, ServerCapabilities, Tool,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 /// The service.
 pub struct Harbour {
@@ -30,6 +30,8 @@ pub struct Harbour {
     changes: Changes,
     /// Calls of the tool `slow` that were dropped before they ended.
     pub dropped: Arc<AtomicUsize>,
+    /// What was fetched of that which may be kept for a minute.
+    fetched: AtomicUsize,
 }
 
 /// Counts itself unless told that it came to its end.
@@ -67,15 +69,27 @@ const TOOLS: [&str; 21] = [
     "who",
 ];
 
+/// How long answers with a count in them may be kept.
+const MINUTE: Duration = Duration::from_secs(60);
+
 impl Default for Harbour {
     fn default() -> Self {
-        let header_schema = json!({ "type": "object", "properties": {
+        let header_schema = schema(json!({ "properties": {
             "port": { "type": "string", "x-mcp-header": "Port" },
-            "berth": { "type": "integer", "x-mcp-header": "Berth" } } });
-        let header_schema = header_schema.as_object().expect("an object").clone();
+            "berth": { "type": "integer", "x-mcp-header": "Berth" } } }));
         let port = Arc::new(HeaderParams::of(&header_schema).expect("valid annotations"));
         let mut tools: Vec<Tool> = TOOLS.iter().map(|name| Tool::empty(*name)).collect();
         tools.push(Tool::new("berth.reserve", header_schema));
+        tools.push(Tool::new(
+            "berth.broken",
+            schema(json!({ "properties": {
+            "port": { "type": "object", "x-mcp-header": "Port" } } })),
+        ));
+        let depth =
+            json!({ "properties": { "depth": { "type": "number" } }, "required": ["depth"] });
+        for name in ["depth", "depth.broken"] {
+            tools.push(Tool::empty(name).output_schema(schema(depth.clone())));
+        }
         let resources = (0..5).map(|i| Resource::new(format!("tide://{i}"), format!("Tide {i}")));
         Self {
             tools: Pages::one(ListToolsResult::new(tools)),
@@ -83,8 +97,15 @@ impl Default for Harbour {
             port,
             changes: Changes::new(),
             dropped: Arc::default(),
+            fetched: AtomicUsize::new(0),
         }
     }
+}
+
+/// The schema of an object.
+fn schema(mut schema: Value) -> Map<String, Value> {
+    schema["type"] = "object".into();
+    schema.as_object().expect("an object").clone()
 }
 
 /// The service with default limits.
@@ -154,8 +175,10 @@ impl Service for Harbour {
                 )));
             }
             let arguments = prompt.arguments()?;
-            let Some(vessel) = arguments.get("vessel") else {
-                return Ok(ask("vessel").into());
+            let vessel = match (arguments.get("vessel"), prompt.round.responses) {
+                (Some(vessel), _) => vessel,
+                (None, Some(answers)) => answers.get(),
+                (None, None) => return Ok(ask("vessel").into()),
             };
             let text = ContentBlock::text(format!("Brief me on {vessel}."));
             Ok(GetPromptResult::new(vec![PromptMessage::user(text)]).into())
@@ -175,8 +198,9 @@ impl Service for Harbour {
         _: &'a Call<'a>,
         _: List<'a>,
     ) -> Answering<'a, Rendered<ListResourceTemplatesResult>> {
-        let template = ResourceTemplate::new("tide://{port}", "Tides");
-        Box::pin(async { Ok(ListResourceTemplatesResult::new(vec![template]).into()) })
+        let template = ResourceTemplate::new("tide://{port}", self.count());
+        let result = ListResourceTemplatesResult::new(vec![template]);
+        Box::pin(async { Ok(result.cache(MINUTE, CacheScope::Private).into()) })
     }
 
     fn read_resource<'a>(
@@ -186,7 +210,18 @@ impl Service for Harbour {
     ) -> Answering<'a, Reply<ReadResourceResult>> {
         Box::pin(async move {
             match resource.uri {
-                "tide://asks" => Ok(ask("port").into()),
+                "tide://asks" => match resource.round.responses {
+                    None => Ok(ask("port").into()),
+                    Some(answers) => {
+                        let contents = ResourceContents::text(resource.uri, answers.get());
+                        Ok(ReadResourceResult::new(vec![contents]).into())
+                    }
+                },
+                "tide://kept" => {
+                    let contents = ResourceContents::text(resource.uri, self.count());
+                    let result = ReadResourceResult::new(vec![contents]);
+                    Ok(result.cache(MINUTE, CacheScope::Private).into())
+                }
                 // What an older service would say.
                 "tide://old" => Err(Error::new(-32002, "Resource not found")),
                 uri if uri.starts_with("tide://") => {
@@ -208,6 +243,10 @@ impl Service for Harbour {
 }
 
 impl Harbour {
+    fn count(&self) -> String {
+        format!("fetch {}", self.fetched.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
     async fn call(
         &self,
         call: &Call<'_>,
@@ -218,7 +257,15 @@ impl Harbour {
             Err(bad) => return Ok(CallToolResult::from(bad).into()),
         };
         let text = match tool.name {
-            "echo" | "berth.reserve" => arguments.to_string(),
+            "berth.reserve" => arguments.to_string(),
+            "depth" => {
+                let result = CallToolResult::text("deep").structured(json!({ "depth": 11.5 }));
+                return Ok(result.into());
+            }
+            "depth.broken" => {
+                let result = CallToolResult::text("deep").structured(json!({ "depth": "very" }));
+                return Ok(result.into());
+            }
             "slow" => {
                 let mut unfinished = Unfinished(Some(self.dropped.clone()));
                 let ms = arguments["ms"].as_u64().unwrap_or(0);
@@ -297,6 +344,11 @@ impl Harbour {
                 tokio::task::yield_now().await;
                 "logged".to_owned()
             }
+            // Whatever asks is content with any answers.
+            name if name.starts_with("ask") && tool.round.responses.is_some() => {
+                let answers = tool.round.responses.map_or("", RawValue::get);
+                format!("{} {answers}", tool.round.state.unwrap_or("no state"))
+            }
             "ask" => return Ok(ask("confirm").with_state("open-state").into()),
             "ask_all" => {
                 return Ok(ask("form")
@@ -314,6 +366,7 @@ impl Harbour {
                 return Ok(InputRequired::ask("model", question).into());
             }
             "ask_twice" => return Ok(ask("same").and("same", InputRequest::roots()).into()),
+            "later" if tool.round.state == Some("come-back") => "here it is".to_owned(),
             "later" => return Ok(InputRequired::later("come-back").into()),
             "reserved_code" => {
                 return Err(Error::new(-32050, "not ours to use"));
@@ -338,6 +391,8 @@ impl Harbour {
                 "answers": tool.round.answers()?.keys().collect::<Vec<_>>(),
             })
             .to_string(),
+            // Under any name that has it somewhere, however hard to write in a header.
+            name if name.contains("echo") => arguments.to_string(),
             other => return Err(Error::invalid_params(format!("Unknown tool: {other}"))),
         };
         Ok(CallToolResult::text(text).into())

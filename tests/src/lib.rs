@@ -1,8 +1,8 @@
 //! The behaviours of the SDK, on every transport.
 //!
 //! [`harbour`] is the service under test; [`wire`] carries the same requests to it in memory,
-//! to a real child process over stdio, and over a real socket to HTTP. The tests in `tests/`
-//! are named for what they show and cite the ledger in `spec/requirements.md`.
+//! to a real child process over stdio, and over a real socket to HTTP, and [`way`] has the client do
+//! so. The tests in `tests/` are named for what they show and cite the ledger in `spec/requirements.md`.
 
 #[cfg(doctest)]
 mod guides;
@@ -10,8 +10,10 @@ pub mod harbour;
 pub mod http;
 pub mod log;
 pub mod odd;
+pub mod rogue;
 pub mod script;
 pub mod socket;
+pub mod way;
 pub mod wire;
 
 use serde_json::{Value, json};

@@ -229,26 +229,60 @@ fn exchange(mut answer: Answer) -> Exchange {
     }
 }
 
+/// What a behaviour is shown on, opened afresh for each.
+pub trait Open: Sized {
+    /// Opens one; `binary` serves the harbour on stdio.
+    fn open(wire: Wire, binary: &str) -> impl Future<Output = Self>;
+}
+
+impl Open for Connection {
+    async fn open(wire: Wire, binary: &str) -> Self {
+        wire.open(binary).await
+    }
+}
+
 /// Makes each behaviour a test on each transport: `memory::NAME`, `stdio::NAME`, `http::NAME`.
+/// It is given a [`Connection`], or whatever it says it wants to have [opened](Open).
 #[macro_export]
 macro_rules! behaviours {
     ($($(#[$doc:meta])* async fn $name:ident($connection:ident) $body:block)*) => {
+        $crate::behaviours! {
+            $($(#[$doc])* async fn $name(mut $connection: $crate::wire::Connection) $body)*
+        }
+    };
+    ($($(#[$doc:meta])* async fn $name:ident($opened:ident: $open:ty) $body:block)*) => {
+        $crate::behaviours! {
+            @each $($(#[$doc])* async fn $name([$opened] $opened: $open) $body)*
+        }
+    };
+    ($($(#[$doc:meta])* async fn $name:ident(mut $opened:ident: $open:ty) $body:block)*) => {
+        $crate::behaviours! {
+            @each $($(#[$doc])* async fn $name([mut $opened] $opened: $open) $body)*
+        }
+    };
+    (@each $(
+        $(#[$doc:meta])*
+        async fn $name:ident([$($pattern:tt)*] $opened:ident: $open:ty) $body:block
+    )*) => {
         mod behaviour {
             use super::*;
             $($(#[$doc])*
-            pub(super) async fn $name(mut $connection: $crate::wire::Connection) $body)*
+            pub(super) async fn $name($($pattern)*: $open) $body)*
         }
-        $crate::behaviours!(@wire memory Memory: $($name)*);
-        $crate::behaviours!(@wire stdio Stdio: $($name)*);
-        $crate::behaviours!(@wire http Http: $($name)*);
+        $crate::behaviours!(@wire memory Memory: $($name: $open;)*);
+        $crate::behaviours!(@wire stdio Stdio: $($name: $open;)*);
+        $crate::behaviours!(@wire http Http: $($name: $open;)*);
     };
-    (@wire $module:ident $wire:ident: $($name:ident)*) => {
+    (@wire $module:ident $wire:ident: $($name:ident: $open:ty;)*) => {
         mod $module {
+            #[allow(unused_imports, reason = "what is opened may be named in full")]
+            use super::*;
             $(#[tokio::test]
             async fn $name() {
                 let binary = env!("CARGO_BIN_EXE_antiphon-tests-stdio");
-                let connection = $crate::wire::Wire::$wire.open(binary).await;
-                super::behaviour::$name(connection).await;
+                let wire = $crate::wire::Wire::$wire;
+                let opened = <$open as $crate::wire::Open>::open(wire, binary).await;
+                behaviour::$name(opened).await;
             })*
         }
     };

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Instant};
 
+use antiphon_core::negotiate::shown;
 use antiphon_types::{
     CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptResult,
     Implementation, Method, Prompt, ReadResourceResult, RequestParams, Resource, ResourceTemplate,
@@ -10,10 +11,12 @@ use antiphon_types::{
 };
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{
-    CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
-    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target, Traffic,
+    CallTool, Client, Clock, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt,
+    Identity, Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target,
+    Traffic,
     cache::{Hint, Key},
     check,
     discover::settle,
@@ -138,7 +141,7 @@ impl Connection {
         match outcome {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
-                let keys: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+                let keys: Vec<_> = paused.unanswered().map(|(key, _)| shown(key)).collect();
                 let call = paused.call().to_string();
                 let message = format!("waits for answers by hand: {}", keys.join(", "));
                 Err(Error::new(ErrorKind::Paused(Box::new(paused)), message).during(call))
@@ -263,9 +266,11 @@ impl Connection {
     }
 
     /// Closes the connection in good order: a child process is ended, with everything it started.
-    /// Requests that are in flight fail.
+    /// Requests that are in flight fail, subscriptions are lost, and clones send nothing any more.
     pub async fn close(self) {
-        self.0.transport.close().await;
+        let closing = self.0.transport.close();
+        self.0.closed.cancel();
+        closing.await;
     }
 }
 
@@ -343,7 +348,11 @@ impl Shared {
         };
         match self.request(&leg, params).await {
             Err(error) if error.code() == Some(code::HEADER_MISMATCH) => {
-                self.learn_tools().await?;
+                let work = leg.options.work.unwrap_or(self.client.clocks.work);
+                // All pages together: a list without an end must not hold up the call.
+                timeout(work, self.learn_tools())
+                    .await
+                    .unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))?;
                 let corrected = self.mirrored(target)?;
                 if corrected == headers {
                     return Err(error);

@@ -1,9 +1,10 @@
 //! The loop: a call, its questions, and the call again with the answers (wire.md 4.3).
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use antiphon_core::{
     exchange::{Next, Rounds},
+    negotiate::shown,
     question::Kind,
 };
 use antiphon_types::{
@@ -29,6 +30,9 @@ use super::{
 
 /// How often an answer may be handed back.
 const TRIES: u32 = 3;
+
+/// Most questions of one round; a server that asks more is out to keep us busy.
+const QUESTIONS: usize = 1000;
 
 /// One call on its way.
 pub(super) struct Drive<'a> {
@@ -132,6 +136,12 @@ impl<'a> Drive<'a> {
 
     /// Looks at a round before anybody is asked.
     fn take(&mut self, asked: InputRequired) -> Result<Next, Error> {
+        let count = asked.requests().len();
+        if count > QUESTIONS {
+            return Err(Error::decode(format!(
+                "the server asks {count} questions at once; more than {QUESTIONS} are not answered"
+            )));
+        }
         for (key, question) in asked.requests() {
             self.supported(key, question)?;
         }
@@ -168,9 +178,9 @@ impl<'a> Drive<'a> {
                 _ => return Ok(()),
             },
             Some(kind) => kind.not_supported().to_owned(),
-            None => format!("{} not supported", question.method()),
+            None => format!("{} not supported", shown(question.method())),
         };
-        let message = format!("the server asks `{key}`, but: {what}");
+        let message = format!("the server asks `{}`, but: {what}", shown(key));
         let unsupported = ErrorKind::Unsupported {
             key: key.to_owned(),
             error: ErrorObject::invalid_request(what),
@@ -188,9 +198,14 @@ impl<'a> Drive<'a> {
         let _over = cancelled.clone().drop_guard();
         let round = self.rounds.round();
         let mut callbacks = JoinSet::new();
-        let mut keys = Vec::new();
-        for asked in self.rounds.pending() {
-            let Some(asking) = client.handlers.asking(&asked.question) else {
+        // Which question each of them answers.
+        let mut asked_by = HashMap::new();
+        for (at, asked) in self.rounds.questions().iter().enumerate() {
+            let asking = match asked.answer {
+                Some(_) => None,
+                None => client.handlers.asking(&asked.question),
+            };
+            let Some(asking) = asking else {
                 continue;
             };
             let about = About {
@@ -204,7 +219,7 @@ impl<'a> Drive<'a> {
                 deadline: deadline.into_std(),
             };
             let asking = ask(asking, asked.question.clone(), about).in_current_span();
-            keys.push((callbacks.spawn(asking).id(), asked.key.clone()));
+            asked_by.insert(callbacks.spawn(asking).id(), at);
         }
         loop {
             let next = timeout_at(deadline, callbacks.join_next_with_id()).await;
@@ -215,12 +230,16 @@ impl<'a> Drive<'a> {
                 Ok((id, answer)) => (id, answer),
                 Err(panic) => (panic.id(), Err(Failure::Refused(panic.into()))),
             };
-            let key = keys.iter().find(|(other, _)| *other == id);
-            let key = key.map(|(_, key)| key.clone()).unwrap_or_default();
-            match answer {
-                Ok(answer) => self.rounds.answer(&key, Some(answer)),
-                Err(failure) => return Err(failure.into_error(key, round)),
+            let Some(at) = asked_by.remove(&id) else {
+                continue;
             };
+            match answer {
+                Ok(answer) => self.rounds.answer_at(at, answer),
+                Err(failure) => {
+                    let key = self.rounds.questions()[at].key.clone();
+                    return Err(failure.into_error(key, round));
+                }
+            }
         }
         Ok(self.rounds.pending().next().is_none())
     }
@@ -304,13 +323,14 @@ impl Failure {
     fn into_error(self, key: String, round: u32) -> Error {
         match self {
             Self::Refused(why) => {
-                let message = format!("no answer to `{key}` in round {round}");
+                let message = format!("no answer to `{}` in round {round}", shown(&key));
                 Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
             }
             Self::Invalid(errors) => {
                 let what = errors.join("; ");
+                let key_shown = shown(&key);
                 let message =
-                    format!("the answer to `{key}` in round {round} does not fit: {what}");
+                    format!("the answer to `{key_shown}` in round {round} does not fit: {what}");
                 Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
             }
         }

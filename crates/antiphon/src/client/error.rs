@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use antiphon_types::{ErrorObject, InputRequired, code};
 
-use super::Paused;
+use super::{Paused, excerpt};
 
 /// Any error that can be boxed.
 pub(crate) type Boxed = Box<dyn StdError + Send + Sync>;
@@ -144,7 +144,8 @@ impl Error {
 
     /// The server answered with an error.
     pub(crate) fn protocol(error: ErrorObject) -> Self {
-        let message = format!("the server answered: {error}");
+        let said = excerpt::lines(&error.message, 1000);
+        let message = format!("the server answered: {said} ({})", error.code);
         Self::new(ErrorKind::Protocol(error), message)
     }
 
@@ -232,15 +233,16 @@ impl Error {
     }
 }
 
+/// Much of it may be a server's words, so nothing is repeated at any length, or as it is.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(during) = &self.0.during {
-            write!(f, "{during}: ")?;
+            write!(f, "{}: ", excerpt::lines(during, 500))?;
         }
-        f.write_str(&self.0.message)?;
+        f.write_str(&excerpt::lines(&self.0.message, 2000))?;
         // What a person reads must tell the cause; the chain keeps it for programs.
         match &self.0.source {
-            Some(source) => write!(f, ": {source}"),
+            Some(source) => write!(f, ": {}", excerpt::lines(&source.to_string(), 1000)),
             None => Ok(()),
         }
     }

@@ -5,18 +5,35 @@ use std::fmt::Write;
 /// At most so many bytes of `text`; what is not printable is escaped.
 pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
     let cut = &text[..text.len().min(longest)];
-    let mut excerpt = String::with_capacity(cut.len());
-    for character in String::from_utf8_lossy(cut).chars() {
-        match character {
-            // Harmless, and common in what is quoted.
-            '"' | '\'' | '\\' => excerpt.push(character),
-            _ => write!(excerpt, "{}", character.escape_debug()).expect("a String takes any text"),
-        }
-    }
+    let mut excerpt = printable(&String::from_utf8_lossy(cut), "");
     if cut.len() < text.len() {
         excerpt.push('…');
     }
     excerpt
+}
+
+/// At most so many characters of `text`, which may have several lines; what is not printable is
+/// escaped.
+pub(super) fn lines(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        None => printable(text, "\n"),
+        Some((end, _)) => printable(&text[..end], "\n") + "…",
+    }
+}
+
+fn printable(text: &str, harmless: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            // Common in what is quoted.
+            '"' | '\'' | '\\' => printable.push(character),
+            _ if harmless.contains(character) => printable.push(character),
+            _ => {
+                write!(printable, "{}", character.escape_debug()).expect("a String takes any text")
+            }
+        }
+    }
+    printable
 }
 
 #[cfg(test)]
@@ -35,5 +52,7 @@ mod tests {
     fn long_texts_are_cut() {
         assert_eq!(excerpt(b"abcdef", 6), "abcdef");
         assert_eq!(excerpt(b"abcdef", 5), "abcde…");
+        assert_eq!(lines("é\né\u{1b}é", 4), "é\né\\u{1b}…");
+        assert_eq!(lines("é\né", 3), "é\né");
     }
 }

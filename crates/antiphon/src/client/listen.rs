@@ -10,8 +10,9 @@ use std::{
 
 use antiphon_core::{reply::Reply, write};
 use antiphon_types::{
-    CancelledNotificationParams, Method, ResourceUpdatedNotificationParams, SubscriptionFilter,
-    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams, decode,
+    CancelledNotificationParams, Method, RequestId, ResourceUpdatedNotificationParams,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams, decode,
     method::{
         ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
         SubscriptionsListen,
@@ -22,7 +23,10 @@ use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::{Clock, Error, Event, Incoming, Outgoing, Traffic, shared::Shared};
+use super::{
+    Clock, Error, Event, Incoming, Outgoing, Pending, Traffic,
+    shared::{Shared, closed},
+};
 
 /// Changes that a server reports.
 ///
@@ -36,6 +40,7 @@ pub struct Subscription {
     incoming: Incoming,
     id: i64,
     acknowledged: SubscriptionFilter,
+    closed: Pending<'static, ()>,
     over: bool,
 }
 
@@ -59,8 +64,14 @@ impl Subscription {
         filter: SubscriptionFilter,
     ) -> Result<Self, Error> {
         let work = shared.client.clocks.work;
-        let opened = timeout(work, Self::acknowledged_by(shared, filter)).await;
-        let opened = opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)));
+        let closing = shared.closed.clone();
+        let opened = tokio::select! {
+            biased;
+            () = closing.cancelled() => Err(closed()),
+            opened = timeout(work, Self::acknowledged_by(shared, filter)) => {
+                opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+            }
+        };
         opened.map_err(|error| error.during(SubscriptionsListen::NAME))
     }
 
@@ -84,9 +95,11 @@ impl Subscription {
         shared.client.listeners.traffic(Traffic::Sent(&body));
         let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
         let incoming = shared.transport.send(outgoing).await?;
+        let closed = shared.closed.clone();
         let mut subscription = Self {
             shared,
             incoming,
+            closed: Box::pin(closed.cancelled_owned()),
             id,
             acknowledged: SubscriptionFilter::default(),
             over: false,
@@ -115,10 +128,13 @@ impl Subscription {
                     .map_err(|error| Error::decode("a wrong acknowledgment").caused_by(error))?;
                 Ok(Some(params.notifications))
             }
-            Ok(Reply::Error { error, .. }) => Err(Error::protocol(error)),
-            Ok(Reply::Result { .. }) => Err(Error::decode(
+            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
+                Err(Error::protocol(error))
+            }
+            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Err(Error::decode(
                 "the subscription ended before it was acknowledged",
             )),
+            Ok(Reply::Error { .. } | Reply::Result { .. }) => Err(another()),
             Ok(_) => {
                 self.shared
                     .client
@@ -143,7 +159,7 @@ impl Subscription {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// What a message says; `Break` when it was the last.
+    /// What a message says.
     fn read(&self, message: Result<Bytes, Error>) -> Read {
         let message = match message {
             Ok(message) => message,
@@ -176,13 +192,27 @@ impl Subscription {
                     }
                 }
             }
-            Ok(Reply::Result { .. }) => Read::End,
-            Ok(Reply::Error { error, .. }) => Read::Lost(Error::protocol(error)),
-            Ok(Reply::Request { .. }) => Read::Nothing,
+            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Read::End,
+            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
+                Read::Lost(Error::protocol(error))
+            }
+            Ok(Reply::Error { .. } | Reply::Result { .. }) => Read::Lost(another()),
+            Ok(Reply::Request { .. }) => {
+                self.shared
+                    .client
+                    .listeners
+                    .told(&Event::Message(message.clone()));
+                Read::Nothing
+            }
             Err(why) => {
                 Read::Lost(Error::decode("the server sent what is no message").caused_by(why))
             }
         }
+    }
+
+    /// Whether a response is that to the subscription; one without an id may be.
+    fn is_ours(&self, id: Option<&RequestId>) -> bool {
+        id.is_none_or(|id| id.as_i64() == Some(self.id))
     }
 
     fn is_cancelled(&self, params: &str) -> bool {
@@ -209,10 +239,13 @@ impl Stream for Subscription {
             if this.over {
                 return Poll::Ready(None);
             }
-            let message = ready!(this.incoming.poll_next(context));
-            let read = match message {
-                Some(message) => this.read(message),
-                None => Read::Lost(lost()),
+            let read = match this.incoming.poll_next(context) {
+                Poll::Ready(Some(message)) => this.read(message),
+                Poll::Ready(None) => Read::Lost(lost()),
+                Poll::Pending => {
+                    ready!(this.closed.as_mut().poll(context));
+                    Read::Lost(closed())
+                }
             };
             match read {
                 Read::Nothing => {}
@@ -229,6 +262,10 @@ impl Stream for Subscription {
             }
         }
     }
+}
+
+fn another() -> Error {
+    Error::decode("the server answered another request")
 }
 
 fn lost() -> Error {

@@ -4,6 +4,7 @@ use std::{
     collections::{HashSet, VecDeque},
     fmt,
     future::poll_fn,
+    hash::{BuildHasher, RandomState},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -24,6 +25,9 @@ use super::{
 /// Most pages of one list; a server that gives more is out to keep us busy.
 const PAGES: usize = 10_000;
 
+/// Most bytes of a list that is kept: of tools, or of all items at once.
+const BYTES: usize = 64 * 1024 * 1024;
+
 /// A list that is fetched page by page, as it is needed.
 ///
 /// A [`Stream`] of its items, with [`next`](Self::next) and [`all`](Self::all) for those who need
@@ -33,21 +37,42 @@ pub struct Listing<T> {
     fetch: Fetch<T>,
     page: Option<Pending<'static, Result<Page<T>, Error>>>,
     items: VecDeque<T>,
-    seen: HashSet<String>,
+    seen: Seen,
     pages: usize,
+    bytes: usize,
+    /// Whether something of each page stays in memory.
+    kept: bool,
     over: bool,
+}
+
+/// The cursors that led on so far, by their digests: they may be as long as the server likes.
+#[derive(Default)]
+struct Seen {
+    keys: RandomState,
+    digests: HashSet<u64>,
+}
+
+impl Seen {
+    /// Adds a cursor; `false` if the list goes round in a circle, or on for ever.
+    fn insert(&mut self, cursor: &str) -> bool {
+        self.digests.insert(self.keys.hash_one(cursor)) && self.digests.len() < PAGES
+    }
 }
 
 /// Some items, and where the next ones are.
 struct Page<T> {
     items: Vec<T>,
     next: Option<String>,
+    bytes: usize,
 }
 
 type Fetch<T> = fn(Arc<Shared>, Option<String>) -> Pending<'static, Result<Page<T>, Error>>;
 
 /// A list of a server's.
 trait List<T>: Method<Params = PaginatedRequestParams> {
+    /// Whether something of the items is remembered.
+    const LEARNS: bool = false;
+
     fn split(result: Self::Result) -> Page<T>;
 
     /// Has a look at the items.
@@ -58,10 +83,12 @@ macro_rules! lists {
     ($($method:ty = $result:ident.$items:ident: $item:ty $(, $learn:expr)?;)*) => {$(
         impl List<$item> for $method {
             fn split(result: $result) -> Page<$item> {
-                Page { items: result.$items, next: result.next_cursor }
+                Page { items: result.$items, next: result.next_cursor, bytes: 0 }
             }
 
-            $(fn learn(shared: &Shared, items: &mut Vec<$item>) {
+            $(const LEARNS: bool = true;
+
+            fn learn(shared: &Shared, items: &mut Vec<$item>) {
                 $learn(shared, items);
             })?
         }
@@ -102,6 +129,7 @@ fn fetch<M: List<T> + 'static, T: 'static>(
             .await?;
         let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
         M::learn(&shared, &mut page.items);
+        page.bytes = text.len();
         Ok(page)
     })
 }
@@ -121,8 +149,10 @@ impl<T> Listing<T> {
             shared,
             fetch: fetch::<M, T>,
             items: VecDeque::new(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             pages: 0,
+            bytes: 0,
+            kept: M::LEARNS,
             over: false,
         }
     }
@@ -138,7 +168,7 @@ impl<T> Listing<T> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// All items. If a page that was kept leads nowhere any more, the list is fetched anew
+    /// All items, unless there are more of them than fit in 64 MiB. If a page that was kept leads nowhere any more, the list is fetched anew
     /// (CACHE-C-16, CACHE-C-17).
     ///
     /// # Errors
@@ -147,6 +177,7 @@ impl<T> Listing<T> {
     where
         T: Unpin,
     {
+        self.kept = true;
         let mut again = true;
         let mut items = Vec::new();
         while let Some(item) = self.next().await {
@@ -168,21 +199,27 @@ impl<T> Listing<T> {
     fn restart(&mut self) {
         self.shared.cache.evict(|key| key.method.ends_with("/list"));
         self.items.clear();
-        self.seen.clear();
-        (self.pages, self.over) = (0, false);
+        self.seen = Seen::default();
+        (self.pages, self.bytes, self.over) = (0, 0, false);
         self.page = Some((self.fetch)(self.shared.clone(), None));
     }
 
     /// Takes a page, and sees to the next.
     fn turn(&mut self, page: Page<T>) -> Result<(), Error> {
-        self.items = page.items.into();
         self.pages += 1;
+        self.bytes += page.bytes;
+        if self.kept && self.bytes > BYTES {
+            return Err(Error::decode(format!(
+                "the server's list is longer than {BYTES} bytes"
+            )));
+        }
+        self.items = page.items.into();
         // PAGE-C-03: an empty cursor is one, too.
         let Some(cursor) = page.next else {
             return Ok(());
         };
         // PAGE-C-06
-        if !self.seen.insert(cursor.clone()) || self.pages >= PAGES {
+        if !self.seen.insert(&cursor) {
             return Err(Error::decode("the server's list has no end"));
         }
         self.page = Some((self.fetch)(self.shared.clone(), Some(cursor)));
@@ -223,7 +260,7 @@ impl<T> fmt::Debug for Listing<T> {
 impl Shared {
     /// Lists the tools anew, whatever was kept.
     pub(super) async fn learn_tools(&self) -> Result<(), Error> {
-        let (mut cursor, mut seen) = (None, HashSet::new());
+        let (mut cursor, mut seen) = (None, Seen::default());
         loop {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
@@ -233,7 +270,7 @@ impl Shared {
             learn(self, &mut page.tools);
             cursor = page.next_cursor;
             match &cursor {
-                Some(next) if seen.insert(next.clone()) && seen.len() < PAGES => {}
+                Some(next) if seen.insert(next) => {}
                 _ => return Ok(()),
             }
         }

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Negotiated, Outgoing, Target,
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) negotiated: OnceLock<Negotiated>,
     pub(super) cache: Cache,
     pub(super) tools: Tools,
+    /// Nothing is sent any more, and nobody waits for an answer.
+    pub(super) closed: CancellationToken,
     ids: AtomicI64,
 }
 
@@ -83,6 +86,7 @@ impl Shared {
             negotiated: OnceLock::new(),
             cache: Cache::default(),
             tools: Tools::default(),
+            closed: CancellationToken::new(),
             ids: AtomicI64::new(1),
         }
     }
@@ -155,8 +159,21 @@ impl Shared {
         (!more.is_empty()).then_some(more)
     }
 
-    /// The answer to a request, within the work clock (CANC-C-06).
+    /// The answer to a request, unless the connection is closed first.
     async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(closed()),
+            answer = self.answered_in_time(leg, outgoing) => answer,
+        }
+    }
+
+    /// The answer to a request, within the work clock (CANC-C-06).
+    async fn answered_in_time(
+        &self,
+        leg: &Leg<'_>,
+        outgoing: Outgoing<'_>,
+    ) -> Result<Bytes, Error> {
         let id = outgoing.id;
         let mut clock = WorkClock::new(self, leg);
         let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
@@ -263,6 +280,11 @@ impl Listeners {
             told(event);
         }
     }
+}
+
+/// The error of whatever is not over when the connection is closed.
+pub(super) fn closed() -> Error {
+    Error::transport("the connection was closed on this side")
 }
 
 /// Whether the server takes another version that we speak too, be it the same one.

@@ -11,7 +11,10 @@ use antiphon_types::{CallToolResult, Tool};
 use serde_json::value::RawValue;
 
 use super::Error;
-use crate::schema::Checker;
+use crate::schema::Foreign;
+
+/// Most tools that are remembered. Whatever is forgotten can be learnt again.
+const MOST: usize = 10_000;
 
 /// The tools that were listed, by name.
 #[derive(Debug, Default)]
@@ -20,7 +23,7 @@ pub(super) struct Tools(Mutex<HashMap<String, Arc<Known>>>);
 #[derive(Debug)]
 pub(super) struct Known {
     headers: HeaderParams,
-    output: Option<Checker>,
+    output: Option<Foreign>,
 }
 
 impl Tools {
@@ -30,6 +33,9 @@ impl Tools {
     pub(super) fn learn(&self, tools: &mut Vec<Tool>, mirrors: bool) -> Vec<(String, String)> {
         let mut hidden = Vec::new();
         let mut known = self.lock();
+        if known.len() >= MOST {
+            known.clear();
+        }
         tools.retain(|tool| {
             let headers = match HeaderParams::of(&tool.input_schema) {
                 Ok(headers) => headers,
@@ -40,7 +46,7 @@ impl Tools {
                     return false;
                 }
             };
-            let output = tool.output_schema.as_ref().map(Checker::lazy);
+            let output = tool.output_schema.as_ref().map(Foreign::new);
             known.insert(tool.name.clone(), Arc::new(Known { headers, output }));
             true
         });
@@ -99,7 +105,10 @@ impl Known {
                 "the tool promises structured content and sent none",
             ));
         };
-        let violations = output.violations(content);
+        let Some(violations) = output.violations(content) else {
+            tracing::debug!("the tool's own schema takes too long to check");
+            return Ok(());
+        };
         match violations.is_empty() {
             true => Ok(()),
             false => Err(Error::decode(format!(
