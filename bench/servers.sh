@@ -1,4 +1,5 @@
-# Sourced by `run` and `count`: where things are built, and the command of each known server.
+# Sourced by `run` and `count`: where things are built, and the command of each known server and
+# client.
 # shellcheck shell=bash
 
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +20,7 @@ prepare_dir() {
     BENCH_DIR=$(cd "$BENCH_DIR" && pwd)
 }
 
-# The harness, and with it the server on Antiphon, go where cargo puts the workspace's programs.
+# The harness, and with it the server and the client on Antiphon, go where cargo puts the workspace's programs.
 build_harness() {
     (cd "$bench" && cargo build --quiet --release -p antiphon-bench)
     own=$(cd "$bench" && cargo metadata --no-deps --format-version 1 |
@@ -50,4 +51,25 @@ command_of() {
             ;;
         *) die "no server is called $1; there are bare, floor, rmcp and antiphon" ;;
     esac
+}
+
+# client_command_of NAME: builds the client of that name if need be and sets `command`.
+client_command_of() {
+    case $1 in
+        hyper)
+            build_peer client-limits
+            command=$(printf %q "$BENCH_DIR/target/release/hyper-client")
+            ;;
+        antiphon)
+            [[ -x $own/antiphon-bench-client ]] || die "antiphon-bench-client was not built"
+            command=$(printf %q "$own/antiphon-bench-client")
+            ;;
+        *) die "no client is called $1; there are hyper and antiphon" ;;
+    esac
+}
+
+# Builds the server that clients are measured at and sets `command`.
+partner_command() {
+    build_peer client-limits
+    command=$(printf %q "$BENCH_DIR/target/release/partner")
 }

@@ -1,17 +1,20 @@
 //! Measures servers of the Model Context Protocol side by side: what a request costs the server
-//! process in CPU time, how long it takes, and how much memory is held.
+//! process in CPU time, how long it takes, and how much memory is held; and clients, by what a call
+//! costs them.
 //!
 //! `bench/README.md` tells how to run it and read the figures; `bench/CONTRACT.md` tells what a
-//! server must do to take part.
+//! server or a client must do to take part.
 
+mod clients;
 mod contest;
+mod cpu;
 mod http;
 mod load;
 mod memory;
 mod pipes;
-mod process;
 mod report;
 mod request;
+mod resident;
 mod server;
 mod workload;
 
@@ -20,6 +23,7 @@ use std::{io, path::PathBuf, process::ExitCode, time::Duration};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
+    clients::Client,
     contest::Contest,
     report::Report,
     request::{Checks, Kind},
@@ -27,7 +31,7 @@ use crate::{
     workload::Selection,
 };
 
-/// Measure MCP servers side by side.
+/// Measure MCP servers and clients side by side.
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -66,6 +70,15 @@ struct Options {
     /// The server that the others are compared with.
     #[arg(long, value_name = "NAME", default_value = "floor")]
     baseline: String,
+    /// A client under test; repeatable.
+    #[arg(long = "client", value_name = "NAME=COMMAND", requires = "partner")]
+    clients: Vec<Client>,
+    /// The server that clients call, which is not measured.
+    #[arg(long, value_name = "NAME=COMMAND")]
+    partner: Option<Server>,
+    /// The client that the others are compared with.
+    #[arg(long, value_name = "NAME", default_value = "hyper")]
+    client_baseline: String,
     /// Workloads to run, separated by commas; the part before a dash stands for all that have it.
     #[arg(long, value_name = "NAMES", default_value = "all")]
     only: Selection,
@@ -117,29 +130,40 @@ async fn measure(mut options: Options) -> io::Result<()> {
         let server = named.ok_or_else(|| io::Error::other(format!("no server named {name}")))?;
         server.checks = Checks::Shape;
     }
-    if options.servers.is_empty() {
+    if options.servers.is_empty() && options.clients.is_empty() {
         return Err(io::Error::other(
-            "nothing to measure: give --server NAME=COMMAND",
+            "nothing to measure: give --server NAME=COMMAND or --client NAME=COMMAND",
         ));
     }
-    if !options.servers.iter().any(|s| s.name == options.baseline) {
+    let has_baseline = options.servers.iter().any(|s| s.name == options.baseline);
+    if !options.servers.is_empty() && !has_baseline {
         eprintln!(
             "no server is named {}: nothing to compare with",
             options.baseline
         );
     }
-    let mut report = Report::new(options.baseline, options.rounds, options.burst_ms);
+    let mut report = Report::new(
+        options.baseline,
+        options.client_baseline,
+        options.rounds,
+        options.burst_ms,
+    );
     let contest = Contest {
         servers: &options.servers,
         rounds: options.rounds,
         burst: Duration::from_millis(options.burst_ms),
     };
     contest.run(&options.only, &mut report).await;
-    if options.only.wants(workload::MEMORY) {
+    if options.only.wants(workload::MEMORY) && !options.servers.is_empty() {
         for server in &options.servers {
             report.add_memory(&server.name, memory::measure(server).await);
         }
         report.print_memory();
+    }
+    if let Some(partner) = options.partner
+        && options.only.wants(workload::CLIENTS)
+    {
+        clients::compare(&options.clients, &partner, options.rounds, &mut report).await?;
     }
     if let Some(file) = options.out {
         report.write(&file)?;

@@ -5,6 +5,7 @@ use std::{fs, io, path::Path};
 use serde::Serialize;
 
 use crate::{
+    clients::{Cost, Job},
     load::Burst,
     memory::{self, Memory},
     workload::Workload,
@@ -14,10 +15,12 @@ use crate::{
 #[derive(Serialize)]
 pub(crate) struct Report {
     baseline: String,
+    client_baseline: String,
     rounds: u32,
     burst_ms: u64,
     workloads: Vec<Comparison>,
     memory: Vec<Row<Memory>>,
+    clients: Vec<Row<ClientFigures>>,
 }
 
 /// All servers under one workload.
@@ -51,6 +54,23 @@ struct Figures {
     p99_us: f64,
 }
 
+/// One client.
+#[derive(Serialize)]
+struct ClientFigures {
+    echo: CallFigures,
+    confirm: CallFigures,
+}
+
+/// One client, one kind of call.
+#[derive(Clone, Copy, Serialize)]
+struct CallFigures {
+    /// CPU microseconds of the client per call.
+    cpu_us: Spread,
+    /// The same, as a multiple of the baseline's.
+    ratio: Option<Spread>,
+    wall_us: f64,
+}
+
 /// A figure over the rounds.
 #[derive(Clone, Copy, Serialize)]
 struct Spread {
@@ -59,13 +79,20 @@ struct Spread {
 }
 
 impl Report {
-    pub(crate) fn new(baseline: String, rounds: u32, burst_ms: u64) -> Self {
+    pub(crate) fn new(
+        baseline: String,
+        client_baseline: String,
+        rounds: u32,
+        burst_ms: u64,
+    ) -> Self {
         Self {
             baseline,
+            client_baseline,
             rounds,
             burst_ms,
             workloads: Vec::new(),
             memory: Vec::new(),
+            clients: Vec::new(),
         }
     }
 
@@ -115,6 +142,40 @@ impl Report {
         });
     }
 
+    /// Takes the jobs of all clients and prints their tables.
+    pub(crate) fn add_clients(&mut self, results: Vec<(String, io::Result<Vec<Job>>)>) {
+        let results = results.into_iter();
+        self.clients = results
+            .map(|(name, jobs)| Row::new(name, jobs.map(|jobs| ClientFigures::new(&jobs))))
+            .collect();
+        let baseline = |row: &&Row<_>| row.server == self.client_baseline;
+        let base = self.clients.iter().find(baseline);
+        let base = base.and_then(|row| row.found.as_ref());
+        if let Some((echo, confirm)) = base.map(|base| (base.echo.cpu_us, base.confirm.cpu_us)) {
+            for figures in self.clients.iter_mut().filter_map(|row| row.found.as_mut()) {
+                figures.echo.ratio = Some(figures.echo.cpu_us.over(echo));
+                figures.confirm.ratio = Some(figures.confirm.cpu_us.over(confirm));
+            }
+        }
+        self.print_calls("clients: echo, one after the other", |found| &found.echo);
+        self.print_calls("clients: confirm, two legs each", |found| &found.confirm);
+    }
+
+    fn print_calls(&self, title: &str, pick: fn(&ClientFigures) -> &CallFigures) {
+        let times = format!("x {}", self.client_baseline);
+        let head = ["CPU us", &times, "least", &times, "wall us"].map(str::to_owned);
+        print(title, &head, &self.clients, |found| {
+            let figures = pick(found);
+            vec![
+                format!("{:.2}", figures.cpu_us.median),
+                times_of(figures.ratio, |ratio| ratio.median),
+                format!("{:.2}", figures.cpu_us.least),
+                times_of(figures.ratio, |ratio| ratio.least),
+                format!("{:.1}", figures.wall_us),
+            ]
+        });
+    }
+
     pub(crate) fn write(&self, file: &Path) -> io::Result<()> {
         let mut json = serde_json::to_vec_pretty(self)?;
         json.push(b'\n');
@@ -124,13 +185,13 @@ impl Report {
 
     /// How many rows hold no figures.
     pub(crate) fn failures(&self) -> usize {
-        let rows = self.workloads.iter().flat_map(|w| &w.servers);
-        rows.filter(|row| row.failure.is_some()).count()
-            + self
-                .memory
-                .iter()
-                .filter(|row| row.failure.is_some())
-                .count()
+        let servers = self.workloads.iter().flat_map(|w| &w.servers);
+        let failures = servers.map(|row| &row.failure);
+        failures
+            .chain(self.memory.iter().map(|row| &row.failure))
+            .chain(self.clients.iter().map(|row| &row.failure))
+            .filter(|failure| failure.is_some())
+            .count()
     }
 }
 
@@ -143,15 +204,11 @@ impl Comparison {
         .map(str::to_owned);
         let title = format!("{}: {}", self.name, self.title);
         print(&title, &head, &self.servers, |figures| {
-            let ratio = |pick: fn(&Spread) -> f64| {
-                let ratio = figures.ratio.as_ref().map(pick);
-                ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
-            };
             vec![
                 format!("{:.2}", figures.cpu_us.median),
-                ratio(|spread| spread.median),
+                times_of(figures.ratio, |ratio| ratio.median),
                 format!("{:.2}", figures.cpu_us.least),
-                ratio(|spread| spread.least),
+                times_of(figures.ratio, |ratio| ratio.least),
                 format!("{:.0}", figures.requests_per_second),
                 format!("{:.1}", figures.p50_us),
                 format!("{:.1}", figures.p99_us),
@@ -192,6 +249,20 @@ impl Figures {
     }
 }
 
+impl ClientFigures {
+    fn new(jobs: &[Job]) -> Self {
+        let calls = |pick: fn(&Job) -> Cost| CallFigures {
+            cpu_us: Spread::of(jobs.iter().map(|job| pick(job).cpu_us)),
+            ratio: None,
+            wall_us: Spread::of(jobs.iter().map(|job| pick(job).wall_us)).median,
+        };
+        Self {
+            echo: calls(Job::echo),
+            confirm: calls(Job::confirm),
+        }
+    }
+}
+
 impl Spread {
     fn of(values: impl Iterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.collect();
@@ -214,6 +285,12 @@ impl Spread {
             least: self.least / base.least,
         }
     }
+}
+
+/// A multiple of the baseline's, where there is one.
+fn times_of(ratio: Option<Spread>, pick: fn(Spread) -> f64) -> String {
+    let ratio = ratio.map(pick);
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
 /// In microseconds, of latencies in nanoseconds: the least that so many per cent do not exceed.
@@ -282,7 +359,7 @@ mod tests {
             wall: Duration::from_secs(1),
             latencies: vec![1000; 100],
         };
-        let mut report = Report::new("floor".to_owned(), 1, 1);
+        let mut report = Report::new("floor".to_owned(), "hyper".to_owned(), 1, 1);
         let results = vec![
             ("floor".to_owned(), Ok(vec![burst(1000)])),
             ("ours".to_owned(), Ok(vec![burst(1500)])),
@@ -295,5 +372,34 @@ mod tests {
         assert_eq!(servers[1]["cpu_us"]["median"], 15.0);
         assert_eq!(servers[1]["ratio"]["least"], 1.5);
         assert_eq!(servers[2]["failure"], "no answer");
+    }
+
+    #[test]
+    fn clients_are_compared_call_by_call() {
+        let job = |echo: u64, confirm: u64| -> Job {
+            let job = serde_json::json!({
+                "echo_n": 10, "echo_wall_ns": 10 * echo, "echo_cpu_ns": 10 * echo,
+                "mrtr_n": 10, "mrtr_wall_ns": 10 * confirm, "mrtr_cpu_ns": 10 * confirm,
+            });
+            serde_json::from_value(job).expect("a job")
+        };
+        let mut report = Report::new("floor".to_owned(), "hyper".to_owned(), 2, 1);
+        report.add_clients(vec![
+            (
+                "ours".to_owned(),
+                Ok(vec![job(6000, 9000), job(3000, 5000)]),
+            ),
+            (
+                "hyper".to_owned(),
+                Ok(vec![job(2000, 5000), job(4000, 5000)]),
+            ),
+            ("broken".to_owned(), Err(io::Error::other("it ended"))),
+        ]);
+        assert_eq!(report.failures(), 1);
+        let json = serde_json::to_value(&report).expect("JSON");
+        let ours = &json["clients"][0];
+        assert_eq!(ours["echo"]["cpu_us"]["least"], 3.0);
+        assert_eq!(ours["echo"]["ratio"]["median"], 1.5);
+        assert_eq!(ours["confirm"]["ratio"]["least"], 1.0);
     }
 }

@@ -15,10 +15,11 @@ use tokio::{
 };
 
 use crate::{
+    cpu::CpuTime,
     http::Connection,
     load::Lane,
-    process::{CpuTime, resident_kib},
     request::{Checks, FIRST_SERIAL, Kind},
+    resident::resident_kib,
     workload::Heap,
 };
 
@@ -37,15 +38,34 @@ impl FromStr for Server {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((name, command)) if !name.is_empty() && !command.trim().is_empty() => Ok(Self {
-                name: name.to_owned(),
-                command: command.to_owned(),
-                checks: Checks::Full,
-            }),
-            _ => Err("expected NAME=COMMAND".to_owned()),
-        }
+        let (name, command) = named(text)?;
+        Ok(Self {
+            name,
+            command,
+            checks: Checks::Full,
+        })
     }
+}
+
+/// A name and the command that it stands for.
+pub(crate) fn named(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, command)) if !name.is_empty() && !command.trim().is_empty() => {
+            Ok((name.to_owned(), command.to_owned()))
+        }
+        _ => Err("expected NAME=COMMAND".to_owned()),
+    }
+}
+
+/// A command line with flags. The shell replaces itself, so that the process that is watched is the
+/// program.
+pub(crate) fn shell(command: &str, flags: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .arg("-c")
+        .arg(format!("exec {command} {flags}"))
+        .kill_on_drop(true);
+    shell
 }
 
 impl Server {
@@ -56,7 +76,7 @@ impl Server {
         if fillers > 0 {
             flags += &format!(" --tools {fillers}");
         }
-        let mut command = self.command(&flags);
+        let mut command = shell(&self.command, &flags);
         if heap == Heap::Kept {
             command
                 .env("MALLOC_MMAP_THRESHOLD_", "33554432")
@@ -75,7 +95,7 @@ impl Server {
 
     /// Starts the server on pipes.
     pub(crate) fn start_stdio(&self) -> io::Result<(Process, ChildStdin, ChildStdout)> {
-        let mut command = self.command("--stdio");
+        let mut command = shell(&self.command, "--stdio");
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -83,17 +103,6 @@ impl Server {
         let input = child.stdin.take().expect("standard input is piped");
         let output = child.stdout.take().expect("standard output is piped");
         Ok((Process(child), input, output))
-    }
-
-    /// The command line with the transport's flags. The shell replaces itself, so that the process
-    /// that is watched is the server.
-    fn command(&self, flags: &str) -> Command {
-        let mut shell = Command::new("sh");
-        shell
-            .arg("-c")
-            .arg(format!("exec {} {flags}", self.command))
-            .kill_on_drop(true);
-        shell
     }
 }
 

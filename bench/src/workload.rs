@@ -6,6 +6,8 @@ use crate::request::{FILLERS, Kind};
 
 /// The name of the workload that measures memory, which is not a contest of bursts.
 pub(crate) const MEMORY: &str = "memory";
+/// The name of the workload that measures clients.
+pub(crate) const CLIENTS: &str = "clients";
 
 /// What a server is started with; workloads of one stage share its processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub(crate) struct Workload {
     pub(crate) width: u32,
 }
 
-/// Every workload but memory.
+/// Every workload but memory and clients.
 pub(crate) const WORKLOADS: [Workload; 7] = [
     Workload {
         name: "echo-1",
@@ -119,7 +121,7 @@ impl FromStr for Selection {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let asked: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        let names = || WORKLOADS.iter().map(|w| w.name).chain([MEMORY]);
+        let names = || WORKLOADS.iter().map(|w| w.name).chain([MEMORY, CLIENTS]);
         match asked
             .iter()
             .find(|asked| !names().any(|name| matches(asked, name)))
@@ -151,7 +153,7 @@ mod tests {
         let wanted: Vec<_> = WORKLOADS.iter().filter(|w| asked.wants(w.name)).collect();
         let names: Vec<_> = wanted.iter().map(|w| w.name).collect();
         assert_eq!(names, ["large", "stdio-1", "stdio-32"]);
-        assert!(!asked.wants(MEMORY));
+        assert!(!asked.wants(MEMORY) && !asked.wants(CLIENTS));
     }
 
     #[test]

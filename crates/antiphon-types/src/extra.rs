@@ -1,15 +1,39 @@
 //! Members beyond those a type has, which a peer may add.
 
-use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// Reads what is left of a result; its `resultType` belongs to the envelope.
 pub(crate) fn beyond_result<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Map<String, Value>, D::Error> {
-    let mut extra = Map::deserialize(from)?;
-    extra.shift_remove("resultType");
-    Ok(extra)
+    struct Beyond;
+
+    impl<'de> Visitor<'de> for Beyond {
+        type Value = Map<String, Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map")
+        }
+
+        // Not put in to be taken out again: most results have nothing else.
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut extra = Map::new();
+            while let Some(key) = map.next_key::<String>()? {
+                if key == "resultType" {
+                    map.next_value::<IgnoredAny>()?;
+                } else {
+                    extra.insert(key, map.next_value()?);
+                }
+            }
+            Ok(extra)
+        }
+    }
+
+    from.deserialize_map(Beyond)
 }
 
 #[cfg(test)]

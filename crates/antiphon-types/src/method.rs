@@ -1,5 +1,6 @@
 //! The modern methods, and decoding of their results.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -92,6 +93,18 @@ impl<T> Outcome<T> {
     }
 }
 
+/// The type of a result that begins with it, as most do, and cannot name it again, be it in escapes:
+/// found without parsing the rest.
+fn leading_type(text: &str) -> Option<&'static str> {
+    let rest = text.strip_prefix(r#"{"resultType":""#)?;
+    let known = ["complete", "input_required"];
+    let known = known.into_iter().find(|known| {
+        let rest = rest.strip_prefix(known);
+        rest.is_some_and(|rest| rest.starts_with('"'))
+    })?;
+    (!rest.contains("resultType") && !rest.contains("\\u")).then_some(known)
+}
+
 /// Decodes a result by the method that was asked and its `resultType` alone;
 /// without one it is complete. As strict as [`decode()`](crate::decode()).
 pub fn decode_result<M: Method>(raw: &RawValue) -> Result<Outcome<M::Result>, DecodeError> {
@@ -113,7 +126,13 @@ pub fn decode_result_text<M: Method>(text: &str) -> Result<Outcome<M::Result>, D
         detail: None,
         source: Some(source),
     };
-    let Peek { result_type } = decode(text).map_err(json)?;
+    let result_type = match leading_type(text) {
+        Some(known) => Some(Cow::Borrowed(known)),
+        None => decode::<Peek>(text)
+            .map_err(json)?
+            .result_type
+            .map(Cow::Owned),
+    };
     match result_type.as_deref() {
         None | Some("complete") => decode(text).map(Outcome::Complete).map_err(json),
         Some("input_required") if M::MAY_ASK => {
@@ -128,7 +147,7 @@ pub fn decode_result_text<M: Method>(text: &str) -> Result<Outcome<M::Result>, D
         Some(_) => Err(DecodeError {
             method: M::NAME,
             kind: DecodeErrorKind::UnknownResultType,
-            detail: result_type,
+            detail: result_type.map(Cow::into_owned),
             source: None,
         }),
     }
@@ -245,6 +264,18 @@ mod tests {
             (
                 r#"{"resultType":"complete","resultType":"complete","content":[]}"#,
                 Err(Shape),
+            ),
+            (
+                r#"{"resultType":"complete","result\u0054ype":"input_required","content":[]}"#,
+                Err(Shape),
+            ),
+            (
+                r#"{"resultType":"complete","content":[{"type":"text","text":"\u0000"}]}"#,
+                Ok(true),
+            ),
+            (
+                r#"{"resultType":"complete_","content":[]}"#,
+                Err(UnknownResultType),
             ),
             (r#"[[]]"#, Err(Shape)),
             (r#"[[],null,null,null]"#, Err(Shape)),

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
@@ -15,7 +16,6 @@ use crate::elicit::{ElicitRequestFormParams, ElicitRequestParams, ElicitRequestU
 use crate::meta::MetaObject;
 use crate::roots::ListRootsRequestParams;
 use crate::sample::{CreateMessageRequestParams, IncludeContext};
-use crate::tagged;
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
@@ -151,15 +151,55 @@ impl Serialize for InputRequest {
 
 impl<'de> Deserialize<'de> for InputRequest {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename = "InputRequest")]
-        struct Wire {
-            method: String,
-            #[serde(default, deserialize_with = "tagged::present")]
-            params: Option<Value>,
+        from.deserialize_map(InputRequestVisitor)
+    }
+}
+
+struct InputRequestVisitor;
+
+impl<'de> Visitor<'de> for InputRequestVisitor {
+    type Value = InputRequest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an input request")
+    }
+
+    /// Straight through when the method comes first, otherwise by way of a value.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InputRequest, A::Error> {
+        fn strict<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: &mut A) -> Result<T, A::Error> {
+            map.next_value_seed(Strict(PhantomData))
         }
-        let Wire { method, params } = Wire::deserialize(from)?;
-        Self::from_parts(method, params).map_err(D::Error::custom)
+
+        let mut method = None::<String>;
+        let mut params = None::<Value>;
+        let mut request = None;
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = match key.as_str() {
+                "method" => method.replace(map.next_value()?).is_some(),
+                "params" if request.is_some() || params.is_some() => true,
+                "params" => {
+                    match method.as_deref() {
+                        Some(ELICIT) => request = Some(InputRequest::Elicit(strict(&mut map)?)),
+                        Some(SAMPLE) => request = Some(InputRequest::Sample(strict(&mut map)?)),
+                        Some(ROOTS) => request = Some(InputRequest::Roots(strict(&mut map)?)),
+                        _ => params = Some(map.next_value()?),
+                    }
+                    false
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    false
+                }
+            };
+            if twice {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+        }
+        let method = method.ok_or_else(|| A::Error::missing_field("method"))?;
+        match request {
+            Some(request) => Ok(request),
+            None => InputRequest::from_parts(method, params).map_err(A::Error::custom),
+        }
     }
 }
 
@@ -424,6 +464,36 @@ mod tests {
             round,
             InputRequired::ask("k", ElicitRequestParams::url("m", "https://x")).with_state("")
         );
+    }
+
+    #[test]
+    fn a_request_is_as_strict_in_any_order() {
+        let params = r#""params":{"mode":"url","message":"m","url":"https://x"}"#;
+        let list = r#""params":{"mode":"form","message":"m","requestedSchema":["object",{}]}"#;
+        let method = r#""method":"elicitation/create""#;
+        let read = |members: &[&str]| {
+            let text = format!("{{{}}}", members.join(","));
+            from_str::<InputRequest>(&text).map_err(|error| error.to_string())
+        };
+        let both = [read(&[method, params]), read(&[params, method])];
+        assert_eq!(
+            both[0],
+            Ok(ElicitRequestParams::url("m", "https://x").into())
+        );
+        assert_eq!(both[0], both[1]);
+        for (members, wrong) in [
+            (&[method, list][..], "invalid type"),
+            (&[list, method], "invalid type"),
+            (&[method, params, params], "duplicate field `params`"),
+            (&[params, params, method], "duplicate field `params`"),
+            (&[method, method, params], "duplicate field `method`"),
+            (&[method, params, method], "duplicate field `method`"),
+            (&[method], "missing field `params`"),
+            (&[params], "missing field `method`"),
+        ] {
+            let error = read(members).unwrap_err();
+            assert!(error.contains(wrong), "{members:?}: {error}");
+        }
     }
 
     #[test]

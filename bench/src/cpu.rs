@@ -1,4 +1,4 @@
-//! What Linux tells about a running process, read from `/proc`.
+//! The CPU time of a process, as Linux tells it in `/proc`.
 
 use std::{fs, io, time::Duration};
 
@@ -34,16 +34,6 @@ impl CpuTime {
     }
 }
 
-/// Resident memory in KiB. The rollup counts pages; `status` is a running estimate.
-pub(crate) fn resident_kib(pid: u32) -> io::Result<u64> {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"));
-    let (text, key) = match rollup {
-        Ok(text) => (text, "Rss:"),
-        Err(_) => (fs::read_to_string(format!("/proc/{pid}/status"))?, "VmRSS:"),
-    };
-    kib(&text, key).ok_or_else(|| io::Error::other(format!("no {key} in /proc")))
-}
-
 fn threads(pid: u32) -> io::Result<Duration> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -67,11 +57,6 @@ fn ticks(stat: &str) -> Option<Duration> {
     Some(TICK * (field()? + field()?))
 }
 
-fn kib(text: &str, key: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix(key))?;
-    value.trim().trim_end_matches("kB").trim().parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +64,6 @@ mod tests {
     #[test]
     fn reads_its_own_process() {
         let pid = std::process::id();
-        assert!(resident_kib(pid).expect("memory") > 100);
         let before = CpuTime::of(pid).expect("time");
         let mut sum = 0_u64;
         while CpuTime::of(pid).expect("time").since(before) < Duration::from_millis(20) {
