@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use antiphon::{
-    Client,
-    client::{ErrorKind, Identity, Negotiated, Traffic},
+    Client, Http, Stdio,
+    client::{ErrorKind, Event, Identity, Negotiated, Traffic},
     memory::{self, Peer},
     types::{Implementation, Version},
 };
@@ -191,4 +191,45 @@ async fn traffic_is_shown_as_it_is() {
     let received = received.lock().expect("unpoisoned");
     assert_eq!(received.len(), 2);
     assert!(received[1].ends_with(br#""text":"done"}]}}"#));
+}
+
+/// Whoever looks after all connections hears of those that fail, whatever carries them.
+#[tokio::test]
+async fn a_transport_that_fails_is_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = told.clone();
+    let client = Client::new("desk", "1.0").on_event(move |event| {
+        if let Event::Transport(error) = event {
+            log.lock().expect("unpoisoned").push(error.to_string());
+        }
+    });
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("bound");
+    let url = format!("http://{}/mcp", nobody.local_addr().expect("an address"));
+    drop(nobody);
+    let error = client
+        .connect(Http::new(&url))
+        .await
+        .expect_err("nobody is there");
+    assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
+    let mut child = std::process::Command::new("sh");
+    child.args(["-c", "echo broken >&2; exit 3"]);
+    let error = client
+        .connect(Stdio::spawn(child))
+        .await
+        .expect_err("it exits");
+    assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
+    let told = told.lock().expect("unpoisoned");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].contains(url.trim_end_matches("/mcp")),
+        "{}",
+        told[0]
+    );
+    assert!(
+        told[1].contains("status 3") && told[1].contains("broken"),
+        "{}",
+        told[1]
+    );
 }

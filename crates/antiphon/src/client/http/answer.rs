@@ -13,10 +13,15 @@ use hyper::body::Incoming as HttpBody;
 use serde::Deserialize;
 
 use super::{cause::Cause, events::EventStream};
-use crate::client::{Error, ErrorKind, Incoming};
+use crate::client::{Error, ErrorKind, Events, Incoming};
 
 /// Reads the response of a request that was served.
-pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result<Incoming, Error> {
+pub(super) async fn served(
+    head: &Parts,
+    body: HttpBody,
+    limit: usize,
+    events: &Events,
+) -> Result<Incoming, Error> {
     let status = head.status.as_u16();
     if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
@@ -37,7 +42,10 @@ pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result
             (_, End::TooLong) => Err(too_long(limit)),
             (_, End::Broken(error)) => Err(broken(error)),
         },
-        Media::Events => Ok(Incoming::Stream(Box::pin(EventStream::new(body, limit)))),
+        Media::Events => {
+            let stream = EventStream::new(body, limit, events.clone());
+            Ok(Incoming::Stream(Box::pin(stream)))
+        }
         Media::Other(kind) => {
             let (text, _) = gather(body, EXCERPT).await;
             Err(Error::decode(format!(

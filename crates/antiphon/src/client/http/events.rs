@@ -11,8 +11,8 @@ use futures_core::Stream;
 use http_body::Body;
 use hyper::body::Incoming;
 
-use super::answer::broken;
-use crate::client::Error;
+use super::{answer::broken, transport::tell};
+use crate::client::{Error, Events};
 
 /// The data of each event. Dropping it before its end closes the connection, which is what
 /// cancels a request over HTTP.
@@ -21,14 +21,16 @@ pub(super) struct EventStream {
     body: Option<Incoming>,
     part: Bytes,
     decoder: Decoder,
+    events: Events,
 }
 
 impl EventStream {
-    pub(super) fn new(body: Incoming, limit: usize) -> Self {
+    pub(super) fn new(body: Incoming, limit: usize, events: Events) -> Self {
         Self {
             body: Some(body),
             part: Bytes::new(),
             decoder: Decoder::new(limit),
+            events,
         }
     }
 
@@ -78,7 +80,11 @@ impl Stream for EventStream {
                             this.part = frame.into_data().unwrap_or_default();
                             continue;
                         }
-                        Some(Err(error)) => Some(Err(broken(error))),
+                        Some(Err(error)) => {
+                            let error = broken(error);
+                            tell(&this.events, &error);
+                            Some(Err(error))
+                        }
                         None => None,
                     }
                 }

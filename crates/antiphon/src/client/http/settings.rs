@@ -151,7 +151,7 @@ impl Http {
 impl Connect for Http {
     type Transport = HttpTransport;
 
-    async fn connect(self, _: Events) -> Result<HttpTransport, Error> {
+    async fn connect(self, events: Events) -> Result<HttpTransport, Error> {
         let endpoint = Endpoint::parse(&self.url).map_err(|why| {
             let why = format!("{why}; a server's URL looks like https://example.com/mcp");
             unusable("the URL", &self.url, &why)
@@ -183,6 +183,7 @@ impl Connect for Http {
             credentials,
             keys: RandomState::new(),
             limit: self.limit,
+            events,
         })
     }
 }

@@ -14,7 +14,9 @@ use super::{
     head::{Head, Payload},
     proxy::Proxy,
 };
-use crate::client::{Error, ErrorKind, Identity, Incoming, Outgoing, Pending, Transport};
+use crate::client::{
+    Error, ErrorKind, Event, Events, Identity, Incoming, Outgoing, Pending, Transport,
+};
 
 /// Redirects that are followed for one request.
 const REDIRECTS: usize = 5;
@@ -31,6 +33,7 @@ pub struct HttpTransport {
     /// Keys of the digests of tokens.
     pub(super) keys: RandomState,
     pub(super) limit: usize,
+    pub(super) events: Events,
 }
 
 impl HttpTransport {
@@ -45,7 +48,7 @@ impl HttpTransport {
             let (head, body) = response.map_err(|error| self.lost(error))?.into_parts();
             let status = head.status;
             if status.is_success() {
-                return answer::served(&head, body, self.limit).await;
+                return answer::served(&head, body, self.limit, &self.events).await;
             }
             if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
                 let challenge = Challenge::of(status, &head.headers);
@@ -106,6 +109,15 @@ impl HttpTransport {
     }
 }
 
+/// Reports a request that was lost, or that HTTP itself refused, beside telling its caller.
+pub(super) fn tell(events: &Events, error: &Error) {
+    if let ErrorKind::Transport | ErrorKind::Status(_) | ErrorKind::Unauthorized { .. } =
+        error.kind()
+    {
+        events.report(Event::Transport(Error::transport(error.to_string())));
+    }
+}
+
 fn location(headers: &HeaderMap) -> Option<String> {
     let location = headers.get(LOCATION)?;
     Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
@@ -117,7 +129,13 @@ impl Transport for HttpTransport {
     }
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
-        Box::pin(async move { self.exchange(&request).await })
+        Box::pin(async move {
+            let answer = self.exchange(&request).await;
+            if let Err(error) = &answer {
+                tell(&self.events, error);
+            }
+            answer
+        })
     }
 
     fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
