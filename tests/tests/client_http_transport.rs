@@ -9,8 +9,8 @@ use std::{
 };
 
 use antiphon::client::{
-    Bearer, Challenge, Connect, Error, ErrorKind, Events, Http, HttpTransport, Identity, Incoming,
-    Outgoing, Pending, Transport,
+    Bearer, Challenge, Connect, Error, ErrorKind, Event, Events, Http, HttpTransport, Identity,
+    Incoming, Outgoing, Pending, Transport,
 };
 use antiphon_tests::{
     call, harbour,
@@ -25,7 +25,13 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
 async fn connect(http: Http) -> Result<HttpTransport, Error> {
-    http.connect(Events::new(|event| panic!("{event:?}"))).await
+    http.connect(Events::new(only_failures)).await
+}
+
+/// Over HTTP every message belongs to a request; what is told besides are failures.
+#[expect(clippy::needless_pass_by_value, reason = "that is how events come")]
+fn only_failures(event: Event) {
+    assert!(matches!(event, Event::Transport(_)), "{event:?}");
 }
 
 /// A transport to a socket, at `/mcp`.
