@@ -8,7 +8,7 @@ use antiphon_types::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::schema::Checker;
+use crate::schema::Foreign;
 
 /// What is wrong with an answer, field by field (ELIC-C-21); nothing, if it may be sent.
 pub(super) fn errors(question: &InputRequest, answer: &Value) -> Vec<String> {
@@ -54,10 +54,10 @@ fn filled_in(form: &ElicitRequestFormParams, answer: ElicitResult) -> Result<(),
     let Ok(Value::Object(schema)) = serde_json::to_value(&form.requested_schema) else {
         return Err(vec!["the form cannot be read".to_owned()]);
     };
-    let violations = Checker::with_formats(&schema).violations(&Value::Object(content));
-    match violations.is_empty() {
-        true => Ok(()),
-        false => Err(violations.lines().collect()),
+    match Foreign::form(&schema).violations(&Value::Object(content)) {
+        Some(violations) if violations.is_empty() => Ok(()),
+        Some(violations) => Err(violations.lines().collect()),
+        None => Err(vec!["the form takes too long to check".to_owned()]),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use jsonschema::error::ValidationErrorKind as Kind;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::effort::{Mode, is_cheap};
@@ -16,11 +16,19 @@ use super::{InvalidSchema, Violations};
 /// A schema that values are checked against.
 pub(crate) struct Checker {
     schema: Value,
-    /// Whether `format` is a rule, which it is in forms, or only a remark.
-    formats: bool,
+    rules: Rules,
     validator: OnceLock<Result<Validator, InvalidSchema>>,
     /// Of the same schema, for values that are costly to explain otherwise.
     narrow: OnceLock<Option<Validator>>,
+}
+
+/// How a schema is taken.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rules {
+    /// Whether `format` is a rule, which it is in forms, or only a remark.
+    formats: bool,
+    /// Whether a stranger wrote it.
+    foreign: bool,
 }
 
 impl Checker {
@@ -30,10 +38,10 @@ impl Checker {
     /// Where the schema is wrong. A `$ref` to another document is wrong too: nothing is fetched.
     pub(crate) fn compile(schema: &Map<String, Value>) -> Result<Self, InvalidSchema> {
         let schema = Value::Object(schema.clone());
-        let validator = validator(&schema, false)?;
+        let validator = validator(&schema, Rules::default())?;
         Ok(Self {
             schema,
-            formats: false,
+            rules: Rules::default(),
             validator: OnceLock::from(Ok(validator)),
             narrow: OnceLock::new(),
         })
@@ -43,26 +51,35 @@ impl Checker {
     pub(crate) fn lazy(schema: &Map<String, Value>) -> Self {
         Self {
             schema: Value::Object(schema.clone()),
-            formats: false,
+            rules: Rules::default(),
             validator: OnceLock::new(),
             narrow: OnceLock::new(),
         }
     }
 
-    /// The same, with `format` as a rule.
+    /// The same, for one that a stranger wrote: its patterns must be modest.
     #[cfg(feature = "client")]
-    pub(crate) fn with_formats(schema: &Map<String, Value>) -> Self {
+    pub(super) fn foreign(schema: &Map<String, Value>, formats: bool) -> Self {
         Self {
-            formats: true,
+            rules: Rules {
+                formats,
+                foreign: true,
+            },
             ..Self::lazy(schema)
         }
+    }
+
+    /// The schema itself.
+    #[cfg(feature = "client")]
+    pub(super) fn schema(&self) -> &Value {
+        &self.schema
     }
 
     /// What the schema forbids about a value.
     pub(crate) fn violations(&self, value: &Value) -> Violations {
         match self
             .validator
-            .get_or_init(|| validator(&self.schema, self.formats))
+            .get_or_init(|| validator(&self.schema, self.rules))
         {
             // Most values are fine, which takes no memory to find out.
             Ok(validator) if validator.is_valid(value) => Violations::default(),
@@ -100,7 +117,7 @@ impl Checker {
     }
 
     fn narrow(&self) -> Option<&Validator> {
-        let narrow = || validator(&narrowed(&self.schema)?, self.formats).ok();
+        let narrow = || validator(&narrowed(&self.schema)?, self.rules).ok();
         self.narrow.get_or_init(narrow).as_ref()
     }
 }
@@ -111,10 +128,15 @@ impl fmt::Debug for Checker {
     }
 }
 
-fn validator(schema: &Value, formats: bool) -> Result<Validator, InvalidSchema> {
-    let options = jsonschema::options()
+fn validator(schema: &Value, rules: Rules) -> Result<Validator, InvalidSchema> {
+    let mut options = jsonschema::options()
         .offline()
-        .should_validate_formats(formats);
+        .should_validate_formats(rules.formats);
+    if rules.foreign {
+        let patterns = PatternOptions::fancy_regex();
+        let patterns = patterns.backtrack_limit(10_000).size_limit(1 << 20);
+        options = options.with_pattern_options(patterns);
+    }
     options.build(schema).map_err(|error| {
         let place = path(error.instance_path());
         InvalidSchema::new(if place.is_empty() {

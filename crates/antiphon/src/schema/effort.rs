@@ -13,6 +13,17 @@ type Cost = usize;
 /// value, or to copy it: at most 200 bytes.
 pub(super) const MAX_COST: Cost = 100_000;
 
+/// Checks that take more are left undone, if a stranger wrote the schema. One is what it takes to
+/// apply a schema to a node of the value.
+#[cfg(feature = "client")]
+const AFFORDABLE: Cost = 2_000_000;
+
+/// What it takes to match a pattern, with all that it may try.
+const PATTERN: Cost = 100;
+
+/// A deeper nesting of a stranger's schemas and references is not followed.
+const MAX_DEPTH: usize = 400;
+
 /// What an error takes, beside the value and the path it is about.
 const ERROR: Cost = 3;
 
@@ -33,6 +44,8 @@ pub(super) enum Mode {
     /// The one that a value looks like, if there is just one. As in a schema from
     /// [`narrowed`](super::narrow::narrowed).
     Likely,
+    /// Not at all: it is only asked whether there is an error.
+    Untold,
 }
 
 /// Whether explaining what is wrong with a value stays below [`MAX_COST`]. Takes no longer than
@@ -41,7 +54,20 @@ pub(super) enum Mode {
 /// An explanation holds one for every alternative, and so on below: without a limit there are
 /// branches^depth of them.
 pub(super) fn is_cheap(root: &Value, value: &Value, mode: Mode) -> bool {
+    is_within(MAX_COST, root, value, mode)
+}
+
+/// Whether finding out if a value is valid comes to an end soon. Takes no longer than that to find
+/// out.
+#[cfg(feature = "client")]
+pub(super) fn is_affordable(root: &Value, value: &Value) -> bool {
+    is_within(AFFORDABLE, root, value, Mode::Untold)
+}
+
+fn is_within(limit: Cost, root: &Value, value: &Value, mode: Mode) -> bool {
     let mut effort = Effort {
+        limit,
+        depth: 0,
         root,
         resolves: !has_inner_id(root, true),
         known: HashMap::new(),
@@ -50,10 +76,12 @@ pub(super) fn is_cheap(root: &Value, value: &Value, mode: Mode) -> bool {
         visits: 0,
     };
     effort.measure(value, 0);
-    effort.cost(root, value, mode) <= MAX_COST
+    effort.cost(root, value, mode) <= limit
 }
 
 struct Effort<'s> {
+    limit: Cost,
+    depth: usize,
     root: &'s Value,
     /// Whether a reference that starts with `#` starts at the root.
     resolves: bool,
@@ -76,25 +104,32 @@ impl<'s> Effort<'s> {
         }
         self.visits += 1;
         // Every visit adds to the cost of the whole.
-        if self.visits > MAX_COST {
+        let too_deep = mode == Mode::Untold && self.depth >= MAX_DEPTH;
+        if self.visits > self.limit || too_deep {
             return Cost::MAX;
         }
+        self.depth += 1;
         // A circle that never gets deeper into the value ends here.
         self.known.insert(key, 1);
         let size = self.size(value);
         let error = match mode {
             Mode::Each => ERROR + size.place + size.copy,
             Mode::Likely => ERROR + size.place,
+            Mode::Untold => 1,
         };
-        let errors = keywords.iter().map(|(it, said)| errors(it, said, value));
+        let errors = keywords.iter().map(|(it, said)| match mode {
+            Mode::Untold => comparisons(it, said, value),
+            Mode::Each | Mode::Likely => errors(it, said, value),
+        });
         let mut cost = 1 + error.saturating_mul(errors.sum());
         for (keyword, said) in keywords {
             let more = self.keyword(keywords, keyword, said, value, mode);
             cost = cost.saturating_add(more);
-            if cost > MAX_COST {
+            if cost > self.limit {
                 break;
             }
         }
+        self.depth -= 1;
         self.known.insert(key, cost);
         cost
     }
@@ -125,6 +160,7 @@ impl<'s> Effort<'s> {
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => self.all(schemas, value, mode),
             ("then" | "else", _) => self.cost(said, value, mode),
+            ("if" | "not", _) if mode == Mode::Untold => self.cost(said, value, mode),
             ("dependentSchemas" | "dependencies", Value::Object(schemas)) => {
                 self.all(schemas.values(), value, mode)
             }
@@ -203,7 +239,7 @@ impl<'s> Effort<'s> {
         let mut sum: Cost = 0;
         for (schema, value) in pairs {
             sum = sum.saturating_add(self.cost(schema, value, mode));
-            if sum > MAX_COST {
+            if sum > self.limit {
                 break;
             }
         }
@@ -286,6 +322,24 @@ fn errors(keyword: &str, said: &Value, value: &Value) -> usize {
         _ => !is_annotation(keyword),
     };
     usize::from(count)
+}
+
+/// What it takes to see whether a keyword is kept, not counting what is below.
+fn comparisons(keyword: &str, said: &Value, value: &Value) -> Cost {
+    let size = |value: &Value| match value {
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        Value::String(text) => text.len() / TEXT,
+        _ => 0,
+    };
+    let most = match keyword {
+        "pattern" => PATTERN,
+        "patternProperties" => PATTERN.saturating_mul(size(said).saturating_mul(size(value))),
+        "enum" | "required" | "type" | "dependentRequired" => size(said),
+        "uniqueItems" | "properties" | "additionalProperties" | "const" | "format" => size(value),
+        _ => 0,
+    };
+    1 + most
 }
 
 /// Whether a value is certainly of a type.

@@ -7,6 +7,8 @@ mod effort;
 #[cfg(feature = "server")]
 mod enforced;
 mod excerpt;
+#[cfg(feature = "client")]
+mod foreign;
 mod forms;
 #[cfg(feature = "server")]
 mod generate;
@@ -30,6 +32,8 @@ mod whole;
 #[cfg(feature = "server")]
 pub(crate) use arguments::string_arguments;
 pub(crate) use check::Checker;
+#[cfg(feature = "client")]
+pub(crate) use foreign::Foreign;
 #[cfg(feature = "server")]
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
