@@ -118,6 +118,9 @@ impl std::error::Error for InvalidAnnotation {}
 
 const ANNOTATION: &str = "x-mcp-header";
 
+/// Most parameters of one tool that can be mirrored: HTTP servers take about that many headers.
+const MOST: usize = 100;
+
 impl HeaderParams {
     /// Reads the annotations of an input schema.
     ///
@@ -205,6 +208,9 @@ impl HeaderParams {
             Some("boolean") => Kind::Boolean,
             _ => return refuse("only a string, integer or boolean parameter can be mirrored"),
         };
+        if self.0.len() == MOST {
+            return refuse(&format!("more than {MOST} parameters cannot be mirrored"));
+        }
         let header = format!("mcp-param-{}", name.to_ascii_lowercase());
         if self.0.iter().any(|other| other.header == header) {
             return refuse("another parameter has the same header name");
@@ -403,6 +409,20 @@ mod tests {
             proptest::prop_assert!(header.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t')));
             proptest::prop_assert_eq!(decode(&header).expect("decodes"), value);
         }
+    }
+
+    #[test]
+    fn no_tool_has_more_headers_than_a_request() {
+        let many = |count: usize| {
+            let property = |at| json!({ "type": "string", "x-mcp-header": format!("A{at}") });
+            let properties: Map<_, _> = (0..count)
+                .map(|at| (at.to_string(), property(at)))
+                .collect();
+            params(&json!({ "properties": properties }))
+        };
+        assert_eq!(many(MOST).expect("a request's worth").iter().count(), MOST);
+        assert!(many(MOST + 1).is_err());
+        assert!(many(100_000).is_err());
     }
 
     /// HDR-S-05 to HDR-S-12.
