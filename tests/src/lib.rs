@@ -10,6 +10,7 @@ pub mod harbour;
 pub mod http;
 pub mod log;
 pub mod odd;
+pub mod rogue;
 pub mod script;
 pub mod socket;
 pub mod way;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use antiphon::client::{
-    Client, Connect, Connection, Error, Events, Http, Identity, Incoming, Outgoing, Pending, Stdio,
-    Transport,
+    Client, Connect, Connection, Error, Events, Http, Identity, Incoming, Negotiated, Outgoing,
+    Pending, Stdio, Transport,
 };
 
 use crate::{
@@ -23,7 +23,7 @@ pub struct Way {
     pub wire: Wire,
     binary: String,
     server: Option<Server>,
-    sent: Arc<Mutex<Vec<String>>>,
+    sent: Sent,
 }
 
 impl Open for Way {
@@ -39,27 +39,20 @@ impl Open for Way {
             wire,
             binary: binary.to_owned(),
             server,
-            sent: Arc::default(),
+            sent: Sent::default(),
         }
     }
 }
 
 impl Way {
-    /// The way itself.
-    pub fn to(&self) -> Watched {
-        Watched {
-            sent: self.sent.clone(),
-            to: match (&self.server, self.wire) {
-                (Some(server), _) => To::Http(Http::new(format!("http://{}/mcp", server.address))),
-                (None, Wire::Stdio) => To::Stdio(Stdio::spawn(Command::new(&self.binary))),
-                (None, _) => To::Memory(antiphon::memory(harbour::endpoint())),
-            },
-        }
-    }
-
     /// Connects.
     pub async fn connect(&self, client: &Client) -> Connection {
-        client.connect(self.to()).await.expect("a connection")
+        self.go(client, None).await
+    }
+
+    /// Connects to a server that is known already.
+    pub async fn connect_as(&self, client: &Client, known: Negotiated) -> Connection {
+        self.go(client, Some(known)).await
     }
 
     /// Connects a client that can answer nothing.
@@ -69,64 +62,95 @@ impl Way {
 
     /// The methods of all requests that were sent since this was last asked.
     pub fn sent(&self) -> Vec<String> {
-        std::mem::take(&mut self.sent.lock().expect("unpoisoned"))
+        self.sent.take()
     }
-}
 
-/// A way that takes notes.
-pub struct Watched {
-    to: To,
-    sent: Arc<Mutex<Vec<String>>>,
-}
+    async fn go(&self, client: &Client, known: Option<Negotiated>) -> Connection {
+        match (&self.server, self.wire) {
+            (Some(server), _) => {
+                let url = format!("http://{}/mcp", server.address);
+                self.watched(client, Http::new(url), known).await
+            }
+            (None, Wire::Stdio) => {
+                let child = Stdio::spawn(Command::new(&self.binary));
+                self.watched(client, child, known).await
+            }
+            (None, _) => {
+                let peer = antiphon::memory(harbour::endpoint());
+                self.watched(client, peer, known).await
+            }
+        }
+    }
 
-enum To {
-    Memory(antiphon::memory::Peer),
-    Stdio(Stdio),
-    Http(Http),
-}
-
-impl Connect for Watched {
-    type Transport = WatchedTransport;
-
-    async fn connect(self, events: Events) -> Result<WatchedTransport, Error> {
-        let transport: Box<dyn Transport> = match self.to {
-            To::Memory(to) => Box::new(to.connect(events).await?),
-            To::Stdio(to) => Box::new(to.connect(events).await?),
-            To::Http(to) => Box::new(to.connect(events).await?),
+    async fn watched(
+        &self,
+        client: &Client,
+        to: impl Connect + Send,
+        known: Option<Negotiated>,
+    ) -> Connection {
+        let to = self.sent.watch(to);
+        let connection = match known {
+            Some(known) => client.connect_as(to, known).await,
+            None => client.connect(to).await,
         };
-        Ok(WatchedTransport {
-            transport,
-            sent: self.sent,
-        })
+        connection.expect("a connection")
     }
 }
 
-/// A transport that takes notes.
-pub struct WatchedTransport {
-    transport: Box<dyn Transport>,
-    sent: Arc<Mutex<Vec<String>>>,
+/// The methods of requests that were sent.
+#[derive(Clone, Default)]
+pub struct Sent(Arc<Mutex<Vec<String>>>);
+
+impl Sent {
+    /// Takes notes of what goes this way.
+    pub fn watch<C>(&self, to: C) -> Watched<C> {
+        Watched {
+            to,
+            sent: self.clone(),
+        }
+    }
+
+    /// All since this was last asked.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().expect("unpoisoned"))
+    }
 }
 
-impl Transport for WatchedTransport {
+/// A way, or a transport, that takes notes.
+pub struct Watched<T> {
+    to: T,
+    sent: Sent,
+}
+
+impl<C: Connect + Send> Connect for Watched<C> {
+    type Transport = Watched<C::Transport>;
+
+    async fn connect(self, events: Events) -> Result<Self::Transport, Error> {
+        let transport = self.to.connect(events).await?;
+        Ok(self.sent.watch(transport))
+    }
+}
+
+impl<T: Transport> Transport for Watched<T> {
     fn identity(&self) -> &Identity {
-        self.transport.identity()
+        self.to.identity()
     }
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
         let method = request.method.to_owned();
-        self.sent.lock().expect("unpoisoned").push(method);
-        self.transport.send(request)
+        self.sent.0.lock().expect("unpoisoned").push(method);
+        self.to.send(request)
     }
 
     fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
-        self.transport.authorization()
+        self.to.authorization()
     }
 
     fn mirrors(&self) -> bool {
-        self.transport.mirrors()
+        self.to.mirrors()
     }
 
     fn close(&self) -> Pending<'_, ()> {
-        self.transport.close()
+        self.to.close()
     }
 }

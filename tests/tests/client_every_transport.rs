@@ -143,7 +143,7 @@ behaviours! {
         let known = serde_json::to_string(&known).expect("JSON");
         assert_eq!(way.sent(), ["server/discover"]);
         let known = serde_json::from_str(&known).expect("as it was stored");
-        let connection = client.connect_as(way.to(), known).await.expect("connected");
+        let connection = way.connect_as(&client, known).await;
         assert_eq!(way.sent(), [""; 0]);
         assert_eq!(connection.server_info().expect("known").name, "harbour");
         let result = connection.call_tool("echo", json!({ "a": 1 })).await.expect("a result");
