@@ -24,9 +24,11 @@ use tokio::{
 
 use crate::script::{discovered, text};
 
-/// One thing that it does. In texts, `$ID` is the id of the request, `$N` counts the requests of
-/// its method, `$FF` is a byte that is no UTF-8, and `${...}` is what comes to some size, see
-/// [`filled`].
+/// One thing that it does.
+///
+/// In texts, `$ID` is the id of the request, `$N` counts the requests of its method, and `$FF` is
+/// a byte that is no UTF-8. `${deep}` are 100,000 opening brackets, `${peed}` closing ones,
+/// `${long}` are 1 MiB in red, `${state}` are 5 MiB, and `${questions}` are 10,000 of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Act {
     /// Sends one message, framed as the transport wants it.
@@ -93,8 +95,7 @@ struct Asked<'a> {
     count: usize,
 }
 
-/// A text without its `$`s. `${deep}` are 100,000 opening brackets, `${peed}` closing ones, `${long}` are 1 MiB in
-/// red, `${state}` are 5 MiB, and `${questions}` are 10,000 of them.
+/// A text without its `$`s.
 fn filled(text: &str, asked: &Asked<'_>) -> Vec<u8> {
     let text = text
         .replace("$ID", &asked.request["id"].to_string())

@@ -15,6 +15,7 @@ pub(super) const MAX_COST: Cost = 100_000;
 
 /// Checks that take more are left undone, if a stranger wrote the schema. One is what it takes to
 /// apply a schema to a node of the value.
+#[cfg(feature = "client")]
 const AFFORDABLE: Cost = 2_000_000;
 
 /// What it takes to match a pattern, with all that it may try.
@@ -44,10 +45,6 @@ pub(super) enum Mode {
     /// [`narrowed`](super::narrow::narrowed).
     Likely,
     /// Not at all: it is only asked whether there is an error.
-    #[cfg_attr(
-        not(feature = "client"),
-        expect(dead_code, reason = "servers trust themselves")
-    )]
     Untold,
 }
 
