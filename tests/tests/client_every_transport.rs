@@ -279,7 +279,7 @@ behaviours! {
         for reference in [Reference::prompt("brief"), Reference::resource("tide://{port}")] {
             let argument = CompleteArgument::new("vessel", "Ö\u{2028}");
             let params = CompleteRequestParams::new(reference, argument);
-            let result = connection.complete(&params).await.expect("a completion");
+            let result = connection.complete(params).await.expect("a completion");
             assert_eq!(result.completion.values, ["Ö\u{2028}"]);
         }
     }

@@ -209,19 +209,18 @@ impl Shared {
     }
 
     /// Takes a log message to the only request it can be of, in order with its progress; if there
-    /// are several, to whoever listens to all.
+    /// are several, or it does not keep up, to whoever listens to all.
     fn log(&self, message: Bytes) {
         let only = {
             let state = self.lock();
-            let mut calls = state.waiting.iter().filter(|(_, waiting)| !waiting.listens);
+            let mut calls = state.waiting.values().filter(|waiting| !waiting.listens);
             match (calls.next(), calls.next()) {
-                (Some((id, _)), None) => Some(*id),
+                (Some(waiting), None) => Some(waiting.slot.clone()),
                 _ => None,
             }
         };
-        match only {
-            Some(id) => self.notify(id, false, message),
-            None => self.report(Event::Message(message)),
+        if !only.is_some_and(|slot| slot.put(message.clone())) {
+            self.report(Event::Message(message));
         }
     }
 
