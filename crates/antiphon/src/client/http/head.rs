@@ -31,7 +31,7 @@ const AGENT: &str = concat!("antiphon/", env!("CARGO_PKG_VERSION"));
 
 /// What the head of every request says.
 #[derive(Debug)]
-pub(super) struct Head(Vec<(HeaderName, HeaderValue)>);
+pub(super) struct Head(HeaderMap);
 
 impl Head {
     /// The headers for this host, with those of the caller.
@@ -44,15 +44,14 @@ impl Head {
         extra: &[(String, String)],
         proxy: Option<HeaderValue>,
     ) -> Result<Self, Error> {
-        let mut fixed = vec![
-            (HOST, value("host", host)?),
-            // HTTP-C-03
-            (
-                ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            ),
-            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        ];
+        // With room for what a request adds: three headers of the protocol's, and the token.
+        let mut fixed = HeaderMap::with_capacity(extra.len() + 9);
+        fixed.insert(HOST, value("host", host)?);
+        // HTTP-C-03
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        fixed.insert(ACCEPT, accept);
+        let json = HeaderValue::from_static("application/json");
+        fixed.insert(CONTENT_TYPE, json);
         fixed.extend(proxy.map(|proxy| (PROXY_AUTHORIZATION, proxy)));
         let mut agent = Some((USER_AGENT, HeaderValue::from_static(AGENT)));
         for (name, text) in extra {
@@ -66,7 +65,7 @@ impl Head {
             if header == USER_AGENT {
                 agent = None;
             }
-            fixed.push((header, value(name, text)?));
+            fixed.append(header, value(name, text)?);
         }
         fixed.extend(agent);
         Ok(Self(fixed))
@@ -79,11 +78,7 @@ impl Head {
         outgoing: &Outgoing<'_>,
         token: Option<&Token>,
     ) -> Result<Request<Payload>, Error> {
-        // Three of the protocol's, and the token.
-        let mut headers = HeaderMap::with_capacity(self.0.len() + outgoing.params.len() + 4);
-        for (name, value) in &self.0 {
-            headers.append(name, value.clone());
-        }
+        let mut headers = self.0.clone();
         let version = HeaderValue::from_static(outgoing.version.as_str());
         headers.insert(VERSION, version);
         headers.insert(METHOD, value("mcp-method", outgoing.method)?);
