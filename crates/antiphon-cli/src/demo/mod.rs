@@ -25,7 +25,7 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let shop = Client::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
         .by_hand([Kind::Form])
         .on_traffic(show)
-        .connect(Http::new(&format!("http://{address}/mcp")))
+        .connect(Http::new(format!("http://{address}/mcp")))
         .await?;
 
     step(1, "The client calls the tool `order`.");

@@ -496,13 +496,13 @@ mod tests {
         let wireless = Wireless::new();
         let log = r#"{"method":"notifications/message","params":{}}"#.to_owned();
         wireless.receive(&log);
-        assert_eq!(wireless.events(), [log.clone()]);
+        assert_eq!(wireless.events(), [&*log]);
         let _listen = wireless.send(1, "subscriptions/listen").await;
         let one = wireless.send(2, "a").await;
         wireless.receive(&log);
         let two = wireless.send(3, "b").await;
         wireless.receive(&log);
-        assert_eq!(wireless.events(), [log.clone()]);
+        assert_eq!(wireless.events(), [&*log]);
         wireless.receive(&answer(2));
         wireless.receive(&log);
         wireless.receive(&answer(3));
