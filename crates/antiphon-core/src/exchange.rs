@@ -3,7 +3,7 @@
 //! [`Rounds`] is plain data: what the last round asked, what has been answered, the state to
 //! bring back. Each round starts anew; nothing of an earlier one survives (MRTR-C-07, MRTR-C-11).
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use antiphon_types::{InputRequest, InputRequired};
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,13 @@ impl Rounds {
     /// The questions of the last round, answered or not.
     pub fn questions(&self) -> &[Asked] {
         &self.questions
+    }
+
+    /// The first key that stands twice, which no server can have asked.
+    pub fn duplicate_key(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        let mut keys = self.questions.iter().map(|asked| asked.key.as_str());
+        keys.find(|key| !seen.insert(*key))
     }
 
     /// Those without an answer.

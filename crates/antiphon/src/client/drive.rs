@@ -132,7 +132,9 @@ impl<'a> Drive<'a> {
         for (key, question) in asked.requests() {
             self.supported(key, question)?;
         }
-        let round = self.rounds.round() + u32::from(asked.requests().len() > 0);
+        let asks = u32::from(asked.requests().len() > 0);
+        // A stored call may say anything.
+        let round = self.rounds.round().saturating_add(asks);
         if let Some(inspect) = &self.shared.client.on_round {
             inspect(&self.target, &asked).map_err(|why| {
                 let message = format!("the questions of round {round} are refused");

@@ -174,11 +174,9 @@ impl TryFrom<Stored> for Paused {
                 stored.paused
             ));
         }
-        if !stored.call.may_ask() {
-            return Err(format!(
-                "{} is no call that can pause",
-                stored.call.method()
-            ));
+        stored.call.check()?;
+        if let Some(key) = stored.rounds.duplicate_key() {
+            return Err(format!("the question `{key}` stands twice"));
         }
         Ok(Self::new(
             stored.server,

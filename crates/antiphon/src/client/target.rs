@@ -66,9 +66,20 @@ impl Target {
         self.arguments.as_deref()
     }
 
-    /// Whether it is one of the three methods that may ask.
-    pub(super) fn may_ask(&self) -> bool {
-        [CallTool::NAME, GetPrompt::NAME, ReadResource::NAME].contains(&self.method.as_str())
+    /// Whether one that was stored is what could have been called: one of the three methods that
+    /// may ask, with an object of arguments or none.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self { method, .. } = self;
+        if ![CallTool::NAME, GetPrompt::NAME, ReadResource::NAME].contains(&method.as_str()) {
+            return Err(format!("{} is no call that can pause", shown(method)));
+        }
+        match self.arguments() {
+            Some(_) if self.is_resource() => Err(format!("{method} takes no arguments")),
+            Some(arguments) if !arguments.get().starts_with('{') => {
+                Err(format!("the arguments of {method} must be an object"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn is_tool(&self) -> bool {

@@ -1,0 +1,69 @@
+//! Stored calls that somebody changed by hand, or that meet another client than the one that
+//! stored them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use antiphon::{
+    Client, Kind,
+    client::{Answer, CallTool, Completed, ErrorKind, Outcome, Paused},
+};
+use antiphon_tests::script::{answers, asking, form, link, roots, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+fn by_hand() -> Client {
+    Client::new("tests", "1.0").by_hand([Kind::Form, Kind::Url, Kind::Roots])
+}
+
+/// A call that waits for answers to these questions, as it is stored.
+async fn stored(questions: Value) -> Value {
+    let (peer, _) = answers([questions]);
+    let client = by_hand().danger_insecure_links();
+    let client = client.connect(peer).await.expect("connected");
+    let call = CallTool::new("order", json!({ "title": "Dune" })).meta("com.example/tenant", "a");
+    match client.start(call).await.expect("an outcome") {
+        Outcome::Paused(paused) => serde_json::to_value(paused).expect("JSON"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn read(stored: &Value) -> Result<Paused, String> {
+    serde_json::from_str(&stored.to_string()).map_err(|error| error.to_string())
+}
+
+/// However many rounds it says there were, there are no more than allowed.
+#[tokio::test]
+async fn a_huge_round_is_too_many_rounds() {
+    let mut call = stored(asking([("k", form("?"))], None)).await;
+    call["rounds"]["round"] = u32::MAX.into();
+    let paused = read(&call).expect("a call");
+    let paused = paused.answer("k", Answer::accept(json!({ "ok": true })));
+    let (peer, _) = answers([asking([("k", form("?"))], None)]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let error = client.resume::<Completed>(paused).await.expect_err("over");
+    assert!(
+        matches!(error.kind(), ErrorKind::RoundsExceeded(_)),
+        "{error:?}"
+    );
+}
+
+/// BASE-B: no object has a key twice, so no answer can be hidden behind another.
+#[tokio::test]
+async fn what_could_not_have_been_stored_is_not_read() {
+    let call = stored(asking([("k", form("?"))], None)).await;
+    read(&call).expect("a call");
+    let mut twice = call.clone();
+    let question = twice["rounds"]["questions"][0].clone();
+    let questions = twice["rounds"]["questions"].as_array_mut();
+    questions.expect("a list").push(question);
+    assert!(read(&twice).is_err_and(|why| why.contains("`k`")));
+    let mut list = call.clone();
+    list["call"]["arguments"] = json!([1]);
+    assert!(read(&list).is_err_and(|why| why.contains("arguments")));
+    let mut resource = call.clone();
+    resource["call"]["method"] = "resources/read".into();
+    assert!(read(&resource).is_err_and(|why| why.contains("arguments")));
+}
