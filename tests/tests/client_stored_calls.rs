@@ -67,3 +67,50 @@ async fn what_could_not_have_been_stored_is_not_read() {
     resource["call"]["method"] = "resources/read".into();
     assert!(read(&resource).is_err_and(|why| why.contains("arguments")));
 }
+
+/// MRTR-C-16, ELIC-C-14: what a server may not ask, a stored call may not ask either.
+#[tokio::test]
+async fn a_stored_call_asks_only_what_a_server_may_ask() {
+    let insecure = stored(asking([("k", link("http://evil.example/"))], None)).await;
+    let mut undeclared = stored(asking([("k", roots())], None)).await;
+    undeclared["capabilities"] = json!({});
+    for call in [insecure, undeclared] {
+        let asked = Arc::new(AtomicU32::new(0));
+        let (links, lists) = (asked.clone(), asked.clone());
+        let client = Client::new("tests", "1.0")
+            .on_url(move |link| {
+                links.fetch_add(1, Ordering::SeqCst);
+                async move { link.accept() }
+            })
+            .on_roots(move |roots| {
+                lists.fetch_add(1, Ordering::SeqCst);
+                async move { roots.list([]) }
+            });
+        let (peer, seen) = answers([text("done")]);
+        let client = client.connect(peer).await.expect("connected");
+        let resumed = client.resume::<Completed>(read(&call).expect("a call"));
+        let error = resumed.await.expect_err("not asked");
+        assert!(error.to_string().contains("`k`"), "{error}");
+        error.into_paused().expect("the call, unharmed");
+        assert_eq!(asked.load(Ordering::SeqCst), 0);
+        assert!(seen.messages().is_empty());
+    }
+}
+
+/// Whoever inspects rounds does so wherever somebody is asked.
+#[tokio::test]
+async fn a_round_is_inspected_before_a_resumed_call_asks() {
+    let call = stored(asking([("k", form("?"))], None)).await;
+    let (peer, seen) = answers([text("done")]);
+    let client = Client::new("tests", "1.0")
+        .on_form(|form| async move { form.accept(json!({ "ok": true })) })
+        .on_round(|_, _| Err("not today"));
+    let client = client.connect(peer).await.expect("connected");
+    let resumed = client.resume::<Completed>(read(&call).expect("a call"));
+    let error = resumed.await.expect_err("refused");
+    assert!(
+        matches!(error.kind(), ErrorKind::Stopped { round: 1 }),
+        "{error:?}"
+    );
+    assert!(seen.messages().is_empty());
+}

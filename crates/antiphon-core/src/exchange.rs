@@ -109,6 +109,16 @@ impl Rounds {
         self.questions.iter().filter(|asked| asked.answer.is_none())
     }
 
+    /// Those without an answer, as a server asks them; `None` if there are none.
+    pub fn unanswered(&self) -> Option<InputRequired> {
+        let mut pending = self.pending();
+        let first = pending.next()?;
+        let asked = InputRequired::ask(first.key.as_str(), first.question.clone());
+        Some(pending.fold(asked, |asked, next| {
+            asked.and(next.key.as_str(), next.question.clone())
+        }))
+    }
+
     /// The state to bring back.
     pub fn state(&self) -> Option<&str> {
         self.state.as_deref()

@@ -17,7 +17,7 @@ use super::{
     cache::{Hint, Key},
     check,
     discover::settle,
-    drive::Drive,
+    drive::{Drive, unsupported},
     request::Options,
     shared::{Leg, Shared},
 };
@@ -193,7 +193,11 @@ impl Connection {
                     let errors = check::errors(&asked.question, answer);
                     wrong.extend(errors.iter().map(|error| format!("`{key}`: {error}")));
                 }
-                None if self.0.client.handlers.asking(&asked.question).is_some() => {}
+                None if self.0.client.handlers.asking(&asked.question).is_some() => {
+                    let (client, declared) = (&self.0.client, &paused.capabilities);
+                    let why = unsupported(client, declared, &asked.question);
+                    wrong.extend(why.map(|why| format!("`{key}`: {why}")));
+                }
                 None => wrong.push(format!("`{key}` is not answered")),
             }
         }

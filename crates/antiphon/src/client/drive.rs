@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
-    Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
+    Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
     error::Boxed,
     handlers::Asking,
     question::About,
@@ -95,8 +95,11 @@ impl<'a> Drive<'a> {
 
     async fn rounds<T: Finished>(&mut self) -> Result<Outcome<T>, Error> {
         // Of a call that was paused some questions may still be open.
-        if self.rounds.pending().next().is_some() && !self.answer().await? {
-            return Ok(Outcome::Paused(self.pause()));
+        if let Some(asked) = self.rounds.unanswered() {
+            self.inspect(self.rounds.round(), &asked)?;
+            if !self.answer().await? {
+                return Ok(Outcome::Paused(self.pause()));
+            }
         }
         loop {
             let text = self.shared.call(self).await?;
@@ -135,12 +138,7 @@ impl<'a> Drive<'a> {
         let asks = u32::from(asked.requests().len() > 0);
         // A stored call may say anything.
         let round = self.rounds.round().saturating_add(asks);
-        if let Some(inspect) = &self.shared.client.on_round {
-            inspect(&self.target, &asked).map_err(|why| {
-                let message = format!("the questions of round {round} are refused");
-                Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
-            })?;
-        }
+        self.inspect(round, &asked)?;
         let keys = || asked.requests().map(|(key, _)| key).collect::<Vec<_>>();
         tracing::debug!(call = %self.target, round, keys = ?keys(), "input required");
         let limit = self
@@ -153,15 +151,22 @@ impl<'a> Drive<'a> {
         })
     }
 
+    /// Shows a round to whoever wants to see it first.
+    fn inspect(&self, round: u32, asked: &InputRequired) -> Result<(), Error> {
+        let Some(inspect) = &self.shared.client.on_round else {
+            return Ok(());
+        };
+        inspect(&self.target, asked).map_err(|why| {
+            let message = format!("the questions of round {round} are refused");
+            Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
+        })
+    }
+
     /// MRTR-C-16, MRTR-C-17: only what was declared may be asked.
     fn supported(&self, key: &str, question: &InputRequest) -> Result<(), Error> {
-        let what = match Kind::of(question) {
-            Some(kind) if kind.is_declared(&self.capabilities) => match insecure(question) {
-                Some(why) if !self.shared.client.insecure_links => why,
-                _ => return Ok(()),
-            },
-            Some(kind) => kind.not_supported().to_owned(),
-            None => format!("{} not supported", question.method()),
+        let client = &self.shared.client;
+        let Some(what) = unsupported(client, &self.capabilities, question) else {
+            return Ok(());
         };
         let message = format!("the server asks `{key}`, but: {what}");
         let unsupported = ErrorKind::Unsupported {
@@ -243,6 +248,21 @@ impl<'a> Drive<'a> {
             (*self.target).clone(),
             std::mem::take(&mut self.rounds),
         )
+    }
+}
+
+/// Why a question may not be asked under these capabilities; `None` if it may.
+pub(super) fn unsupported(
+    client: &Client,
+    declared: &ClientCapabilities,
+    question: &InputRequest,
+) -> Option<String> {
+    match Kind::of(question) {
+        Some(kind) if kind.is_declared(declared) => {
+            insecure(question).filter(|_| !client.insecure_links)
+        }
+        Some(kind) => Some(kind.not_supported().to_owned()),
+        None => Some(format!("{} not supported", question.method())),
     }
 }
 
