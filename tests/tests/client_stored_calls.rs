@@ -61,8 +61,10 @@ async fn what_could_not_have_been_stored_is_not_read() {
     questions.expect("a list").push(question);
     assert!(read(&twice).is_err_and(|why| why.contains("`k`")));
     let mut list = call.clone();
-    list["call"]["arguments"] = json!([1]);
-    assert!(read(&list).is_err_and(|why| why.contains("arguments")));
+    for arguments in ["[1]", "{\"a\"", "null"] {
+        list["call"]["arguments"] = arguments.into();
+        assert!(read(&list).is_err(), "{arguments}");
+    }
     let mut resource = call.clone();
     resource["call"]["method"] = "resources/read".into();
     assert!(read(&resource).is_err_and(|why| why.contains("arguments")));
@@ -95,6 +97,45 @@ async fn a_stored_call_asks_only_what_a_server_may_ask() {
         assert_eq!(asked.load(Ordering::SeqCst), 0);
         assert!(seen.messages().is_empty());
     }
+}
+
+/// It is stored among other things, in whatever way those are told apart.
+#[tokio::test]
+async fn a_stored_call_may_be_part_of_anything() {
+    #[derive(Serialize, Deserialize)]
+    #[serde(tag = "kind", rename_all = "lowercase")]
+    enum Job {
+        Call { user: String, paused: Box<Paused> },
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Row {
+        user: String,
+        #[serde(flatten)]
+        paused: Paused,
+    }
+    let call = stored(asking([("k", form("?"))], Some("s"))).await;
+    let paused = Box::new(read(&call).expect("a call"));
+    let user = "ada".to_owned();
+    let job = serde_json::to_string(&Job::Call { user, paused }).expect("JSON");
+    let Job::Call { user, paused } = serde_json::from_str(&job).expect("a job");
+    assert_eq!(serde_json::to_value(&paused).expect("JSON"), call);
+    let paused = *paused;
+    let row = serde_json::to_string(&Row { user, paused }).expect("JSON");
+    let row: Row = serde_json::from_str(&row).expect("a row");
+    assert_eq!(serde_json::to_value(&row.paused).expect("JSON"), call);
+}
+
+/// MRTR-C-10: a retry adds answers and takes nothing away.
+#[tokio::test]
+async fn a_resumed_call_keeps_its_metadata() {
+    let call = stored(asking([("k", form("?"))], None)).await;
+    let paused = read(&call).expect("a call");
+    let paused = paused.answer("k", Answer::decline());
+    let (peer, seen) = answers([text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    client.resume::<Completed>(paused).await.expect("done");
+    let message = &seen.messages()[0];
+    assert_eq!(message["params"]["_meta"]["com.example/tenant"], "a");
 }
 
 /// Whoever inspects rounds does so wherever somebody is asked.

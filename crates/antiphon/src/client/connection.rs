@@ -166,8 +166,12 @@ impl Connection {
     /// When there is no outcome. If the call was not sent at all, because an answer is missing or
     /// does not fit, it is inside, unharmed: see [`Error::into_paused`].
     pub async fn resume<T: Finished>(&self, paused: Paused) -> Result<Outcome<T>, Error> {
-        let paused = self.resumable::<T>(paused)?;
-        let options = Options::default();
+        let mut paused = self.resumable::<T>(paused)?;
+        // MRTR-C-10
+        let options = Options {
+            meta: std::mem::take(&mut paused.meta),
+            ..Options::default()
+        };
         Drive::resumed(&self.0, paused, &options)
             .step_by_step()
             .run()

@@ -246,6 +246,7 @@ impl<'a> Drive<'a> {
             self.shared.version(),
             self.capabilities.clone().into_owned(),
             (*self.target).clone(),
+            self.options.meta.clone(),
             std::mem::take(&mut self.rounds),
         )
     }

@@ -7,7 +7,8 @@ use antiphon_core::{
     seal::{Key, NONCE},
 };
 use antiphon_types::{
-    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult, Version,
+    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult,
+    MetaObject, Version,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, Serializer};
@@ -31,6 +32,8 @@ pub struct Paused {
     /// What the call declared, and goes on declaring (MRTR-C-13).
     pub(super) capabilities: ClientCapabilities,
     pub(super) target: Target,
+    /// What the caller added to the metadata of its requests.
+    pub(super) meta: MetaObject,
     pub(super) rounds: Rounds,
     /// What was wrong with answers as they were given.
     pub(super) complaints: Vec<String>,
@@ -45,6 +48,8 @@ struct Stored {
     protocol: Version,
     capabilities: ClientCapabilities,
     call: Target,
+    #[serde(default, skip_serializing_if = "MetaObject::is_empty")]
+    meta: MetaObject,
     rounds: Rounds,
 }
 
@@ -60,6 +65,7 @@ impl Paused {
         version: Version,
         capabilities: ClientCapabilities,
         target: Target,
+        meta: MetaObject,
         rounds: Rounds,
     ) -> Self {
         Self {
@@ -67,6 +73,7 @@ impl Paused {
             version,
             capabilities,
             target,
+            meta,
             rounds,
             complaints: Vec::new(),
         }
@@ -153,6 +160,7 @@ impl Paused {
             protocol: self.version,
             capabilities: self.capabilities.clone(),
             call: self.target.clone(),
+            meta: self.meta.clone(),
             rounds: self.rounds.clone(),
         }
     }
@@ -183,6 +191,7 @@ impl TryFrom<Stored> for Paused {
             stored.protocol,
             stored.capabilities,
             stored.call,
+            stored.meta,
             stored.rounds,
         ))
     }
