@@ -19,7 +19,7 @@ use super::{
     discover::settle,
     drive::{Drive, unsupported},
     request::Options,
-    shared::{Leg, Shared},
+    shared::{Leg, Shared, WorkClock},
 };
 
 /// A client at one server. Clones share the connection; it closes with the last of them.
@@ -303,17 +303,21 @@ impl Shared {
         params: &(impl Serialize + Sync + ?Sized),
     ) -> Result<Bytes, Error> {
         let options = Options::default();
-        let leg = Leg {
+        let text = self.request(&self.leg::<M>(&options), params).await;
+        text.map_err(|error| error.during(M::NAME))
+    }
+
+    /// A request that belongs to no call.
+    pub(super) fn leg<'a, M: Method>(&'a self, options: &'a Options) -> Leg<'a> {
+        Leg {
             method: M::NAME,
             name: None,
             headers: &[],
             envelope: &self.envelope,
-            options: &options,
+            options,
             call: None,
             poll: None,
-        };
-        let text = self.request(&leg, params).await;
-        text.map_err(|error| error.during(M::NAME))
+        }
     }
 
     /// Calls a tool. If its mirrored headers are refused, what is known of the tools is outdated:
@@ -334,7 +338,9 @@ impl Shared {
         };
         match self.request(&leg, params).await {
             Err(error) if error.code() == Some(code::HEADER_MISMATCH) => {
-                self.learn_tools().await?;
+                if let Err(why) = self.learn_tools(&WorkClock::new(self, &leg)).await {
+                    tracing::warn!(%why, "the tools cannot be listed anew");
+                }
                 let corrected = self.mirrored(target)?;
                 if corrected == headers {
                     return Err(error);
@@ -379,19 +385,21 @@ impl Shared {
             method: method::ReadResource::NAME,
             detail: Some(uri.to_owned()),
         };
-        self.kept(key, self.request(leg, params)).await
+        self.kept(key, leg, self.request(leg, params)).await
     }
 
     /// An answer that was kept, or a new one, which may be kept.
     pub(super) async fn kept(
         &self,
         key: Key,
+        leg: &Leg<'_>,
         request: impl Future<Output = Result<Bytes, Error>>,
     ) -> Result<Bytes, Error> {
         if !self.client.cache {
             return request.await;
         }
-        let caller = self.transport.authorization().await?;
+        let clock = WorkClock::new(self, leg);
+        let caller = clock.limit(self.transport.authorization()).await??;
         if let Some(kept) = self.cache.get(&key, caller, Instant::now()) {
             return Ok(kept);
         }

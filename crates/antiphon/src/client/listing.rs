@@ -16,7 +16,13 @@ use antiphon_types::{
 };
 use futures_core::Stream;
 
-use super::{Connection, Error, Event, Pending, cache::Key, connection::decoded, shared::Shared};
+use super::{
+    Connection, Error, Event, Pending,
+    cache::Key,
+    connection::decoded,
+    request::Options,
+    shared::{Shared, WorkClock},
+};
 
 /// Most pages of one list; a server that gives more is out to keep us busy.
 const PAGES: usize = 10_000;
@@ -93,7 +99,10 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         };
         let mut params = PaginatedRequestParams::new();
         params.cursor = cursor;
-        let text = shared.kept(key, shared.plain_text::<M>(&params)).await?;
+        let options = Options::default();
+        let leg = shared.leg::<M>(&options);
+        let text = shared.kept(key, &leg, shared.plain_text::<M>(&params));
+        let text = text.await.map_err(|error| error.during(M::NAME))?;
         let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
         M::learn(&shared, &mut page.items);
         Ok(page)
@@ -215,13 +224,14 @@ impl<T> fmt::Debug for Listing<T> {
 }
 
 impl Shared {
-    /// Lists the tools anew, whatever was kept.
-    pub(super) async fn learn_tools(&self) -> Result<(), Error> {
+    /// Lists the tools anew, whatever was kept, as far as the clock allows.
+    pub(super) async fn learn_tools(&self, clock: &WorkClock) -> Result<(), Error> {
         let (mut cursor, mut seen) = (None, HashSet::new());
         loop {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
-            let mut page = self.plain::<ListTools>(&params).await?;
+            let mut page = clock.limit(self.plain::<ListTools>(&params)).await??;
+            clock.check()?;
             learn(self, &mut page.tools);
             cursor = page.next_cursor;
             match &cursor {

@@ -1,0 +1,149 @@
+//! What no server can do to a client: hold it up, wear it out, or make it forget its clocks.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use antiphon::{
+    Client,
+    client::{CallTool, Clock, ErrorKind, Incoming, Pending, ReadResource},
+};
+use antiphon_tests::{
+    direct::{Acts, Direct, flood, whole},
+    script::{answers, asking, form, link, respond, roots, script, text},
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+/// Far longer than any clock here.
+const PATIENCE: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_millis(200);
+
+fn client() -> Client {
+    Client::new("tests", "1.0").work_timeout(SHORT)
+}
+
+fn timed_out(error: &antiphon::client::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::TimedOut {
+            clock: Clock::Work,
+            ..
+        }
+    )
+}
+
+/// CANC-C-06: finding out who is calling is a part of the request.
+#[tokio::test]
+async fn a_token_that_never_comes_runs_into_the_work_clock() {
+    struct NoToken;
+    impl Acts for NoToken {
+        fn answer(&self, request: &Value) -> Incoming {
+            whole(request, &json!({ "contents": [] }))
+        }
+        fn caller(&self) -> Pending<'_, Option<u64>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let connection = client().connect(Direct(Arc::new(NoToken))).await;
+    let connection = connection.expect("connected");
+    let read = timeout(PATIENCE, connection.read_resource("x://y")).await;
+    assert!(timed_out(&read.expect("no hang").expect_err("no token")));
+    let list = timeout(PATIENCE, connection.tools().all()).await;
+    assert!(timed_out(&list.expect("no hang").expect_err("no token")));
+}
+
+/// CANC-C-09
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_notifications_does_not_stop_the_work_clock() {
+    struct Talkative;
+    impl Acts for Talkative {
+        fn answer(&self, _: &Value) -> Incoming {
+            let params = json!({ "level": "info", "data": "still here" });
+            flood(&json!({
+                "jsonrpc": "2.0", "method": "notifications/message", "params": params
+            }))
+        }
+    }
+    let (done, called) = tokio::sync::oneshot::channel();
+    // A task of its own, which can be left behind.
+    tokio::spawn(async move {
+        let connection = client().connect(Direct(Arc::new(Talkative))).await;
+        let connection = connection.expect("connected");
+        _ = done.send(connection.call_tool("t", ()).await);
+    });
+    let called = timeout(PATIENCE, called).await.expect("no hang");
+    let error = called.expect("called").expect_err("no answer");
+    assert!(timed_out(&error), "{error:?}");
+}
+
+/// HDR-C-17: looking for the right headers is a part of the call, too.
+#[tokio::test]
+async fn endless_tools_do_not_hold_up_a_call() {
+    struct Endless(AtomicU32);
+    impl Acts for Endless {
+        fn answer(&self, request: &Value) -> Incoming {
+            if request["method"] == "tools/call" {
+                return whole(request, &json!({ "code": -32020, "message": "headers" }));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            let page = self.0.fetch_add(1, Ordering::SeqCst);
+            whole(
+                request,
+                &json!({
+                    "tools": [], "nextCursor": page.to_string(),
+                    "ttlMs": 0, "cacheScope": "public", "resultType": "complete",
+                }),
+            )
+        }
+        fn mirrors(&self) -> bool {
+            true
+        }
+    }
+    let connection = Client::new("tests", "1.0");
+    let connection = connection.connect(Direct(Arc::new(Endless(0.into())))).await;
+    let connection = connection.expect("connected");
+    let start = Instant::now();
+    let call = CallTool::new("t", ()).work_timeout(SHORT);
+    let error = connection.call(call).await.expect_err("no result");
+    assert!(start.elapsed() < SHORT * 10, "{:?}", start.elapsed());
+    // What was wrong with the call, not with the list.
+    assert_eq!(error.code(), Some(-32020), "{error:?}");
+}
+
+/// CANC-C-09: progress or not.
+#[tokio::test]
+async fn no_request_takes_longer_than_progress_allows() {
+    let (peer, _) = script(|_| Vec::new());
+    let client = Client::new("tests", "1.0").progress_extends_work(SHORT);
+    let connection = client.connect(peer).await.expect("connected");
+    let called = timeout(PATIENCE, connection.call_tool("t", ())).await;
+    assert!(timed_out(&called.expect("no hang").expect_err("silence")));
+}
+
+/// As long as one likes, and no panic.
+#[tokio::test]
+async fn clocks_may_be_endless() {
+    let (peer, _) = answers([
+        asking([("k", form("?"))], Some("s")),
+        asking([], Some("s")),
+        text("done"),
+    ]);
+    let client = Client::new("tests", "1.0")
+        .on_form(|form| async move {
+            assert!(form.remaining() > PATIENCE);
+            form.accept(json!({ "ok": true }))
+        })
+        .work_timeout(Duration::MAX)
+        .human_timeout(Duration::MAX)
+        .poll_timeout(Duration::MAX)
+        .progress_extends_work(Duration::MAX);
+    let connection = client.connect(peer).await.expect("connected");
+    connection.call_tool("t", ()).await.expect("done");
+    let listen = connection.listen(Default::default());
+    assert!(timeout(SHORT, listen).await.is_err());
+}
