@@ -4,6 +4,7 @@ use std::{
     collections::{HashSet, VecDeque},
     fmt,
     future::poll_fn,
+    hash::BuildHasher,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -36,9 +37,21 @@ pub struct Listing<T> {
     fetch: Fetch<T>,
     page: Option<Pending<'static, Result<Page<T>, Error>>>,
     items: VecDeque<T>,
-    seen: HashSet<String>,
+    seen: Seen,
     pages: usize,
     over: bool,
+}
+
+/// The cursors that were given, by their hashes: they are as long as the server likes.
+#[derive(Default)]
+struct Seen(HashSet<u64>);
+
+impl Seen {
+    /// Adds a cursor; `false` if it was there before (PAGE-C-06), or there are too many.
+    fn add(&mut self, cursor: &str) -> bool {
+        let hash = self.0.hasher().hash_one(cursor);
+        self.0.insert(hash) && self.0.len() < PAGES
+    }
 }
 
 /// Some items, and where the next ones are.
@@ -124,7 +137,7 @@ impl<T> Listing<T> {
             shared,
             fetch: fetch::<M, T>,
             items: VecDeque::new(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             pages: 0,
             over: false,
         }
@@ -171,7 +184,7 @@ impl<T> Listing<T> {
     fn restart(&mut self) {
         self.shared.cache.evict(|key| key.method.ends_with("/list"));
         self.items.clear();
-        self.seen.clear();
+        self.seen = Seen::default();
         (self.pages, self.over) = (0, false);
         self.page = Some((self.fetch)(self.shared.clone(), None));
     }
@@ -185,7 +198,7 @@ impl<T> Listing<T> {
             return Ok(());
         };
         // PAGE-C-06
-        if !self.seen.insert(cursor.clone()) || self.pages >= PAGES {
+        if !self.seen.add(&cursor) {
             return Err(Error::decode("the server's list has no end"));
         }
         self.page = Some((self.fetch)(self.shared.clone(), Some(cursor)));
@@ -228,7 +241,7 @@ impl Shared {
     pub(super) async fn learn_tools(&self, clock: &WorkClock) -> Result<(), Error> {
         // What was kept is outdated, and must not be learnt again.
         self.cache.evict(|key| key.method == ListTools::NAME);
-        let (mut cursor, mut seen) = (None, HashSet::new());
+        let (mut cursor, mut seen) = (None, Seen::default());
         loop {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
@@ -237,7 +250,7 @@ impl Shared {
             learn(self, &mut page.tools);
             cursor = page.next_cursor;
             match &cursor {
-                Some(next) if seen.insert(next.clone()) && seen.len() < PAGES => {}
+                Some(next) if seen.add(next) => {}
                 _ => return Ok(()),
             }
         }
