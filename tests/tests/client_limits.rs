@@ -147,3 +147,74 @@ async fn clocks_may_be_endless() {
     let listen = connection.listen(Default::default());
     assert!(timeout(SHORT, listen).await.is_err());
 }
+
+/// Whatever a request says, its answer is for that alone.
+#[tokio::test]
+async fn a_private_answer_is_kept_for_the_caller_it_was_given_to() {
+    #[derive(Default)]
+    struct Changing(Mutex<(u64, u32)>);
+    impl Acts for Changing {
+        fn answer(&self, request: &Value) -> Incoming {
+            let mut state = self.0.lock().expect("unpoisoned");
+            state.1 += 1;
+            // The token was refused, and the request sent with another one.
+            state.0 = 2;
+            whole(
+                request,
+                &json!({
+                    "resultType": "complete", "ttlMs": 60_000, "cacheScope": "private",
+                    "contents": [{ "uri": "x://y", "text": format!("of caller {}", state.0) }],
+                }),
+            )
+        }
+        fn caller(&self) -> Pending<'_, Option<u64>> {
+            let caller = self.0.lock().expect("unpoisoned").0;
+            Box::pin(async move { Some(caller) })
+        }
+    }
+    let acts = Arc::new(Changing::default());
+    acts.0.lock().expect("unpoisoned").0 = 1;
+    let connection = client().connect(Direct(acts.clone())).await;
+    let connection = connection.expect("connected");
+    connection.read_resource("x://y").await.expect("read");
+    acts.0.lock().expect("unpoisoned").0 = 1;
+    connection.read_resource("x://y").await.expect("read");
+    let requests = acts.0.lock().expect("unpoisoned").1;
+    assert_eq!(requests, 2, "what caller 2 was given was shown to caller 1");
+}
+
+/// Something wrong is not kept, whatever it says about that.
+#[tokio::test]
+async fn what_cannot_be_read_is_not_kept() {
+    let wrong = json!({ "resultType": "complete", "ttlMs": 60_000, "cacheScope": "public" });
+    let mut right = wrong.clone();
+    right["contents"] = json!([]);
+    let mut list = wrong.clone();
+    list["prompts"] = json!([]);
+    let (peer, _) = answers([wrong.clone(), right, wrong, list]);
+    let connection = client().connect(peer).await.expect("connected");
+    connection.read_resource("x://y").await.expect_err("wrong");
+    connection.read_resource("x://y").await.expect("fetched");
+    connection.prompts().all().await.expect_err("wrong");
+    connection.prompts().all().await.expect("fetched");
+}
+
+/// A cached read must not outlive a request that says more than its URI.
+#[tokio::test]
+async fn a_read_with_metadata_of_its_own_is_not_served_from_the_cache() {
+    let contents = |text: &str| {
+        json!({
+            "resultType": "complete", "ttlMs": 60_000, "cacheScope": "public",
+            "contents": [{ "uri": "x://y", "text": text }],
+        })
+    };
+    let (peer, seen) = answers([contents("a"), contents("b"), contents("c")]);
+    let connection = client().connect(peer).await.expect("connected");
+    connection.read_resource("x://y").await.expect("read");
+    let tenant = ReadResource::new("x://y").meta("com.example/tenant", "b");
+    connection.call(tenant).await.expect("read");
+    assert_eq!(seen.messages().len(), 2);
+    // And it is not what others are given.
+    connection.read_resource("x://y").await.expect("read");
+    assert_eq!(seen.messages().len(), 2);
+}

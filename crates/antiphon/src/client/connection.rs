@@ -3,9 +3,10 @@
 use std::{fmt, sync::Arc, time::Instant};
 
 use antiphon_types::{
-    CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptResult,
-    Implementation, Method, Prompt, ReadResourceResult, Resource, ResourceTemplate,
-    ServerCapabilities, SubscriptionFilter, Tool, Version, code, decode_result_text,
+    CacheScope, CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult,
+    GetPromptResult, Implementation, Method, Prompt, ReadResourceResult, Resource,
+    ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool, Version, code,
+    decode_result_text,
     method::{self, Complete, Discover},
 };
 use bytes::Bytes;
@@ -395,7 +396,7 @@ impl Shared {
         leg: &Leg<'_>,
         request: impl Future<Output = Result<Bytes, Error>>,
     ) -> Result<Bytes, Error> {
-        if !self.client.cache {
+        if !self.client.cache || leg.options.says_more() {
             return request.await;
         }
         let clock = WorkClock::new(self, leg);
@@ -405,11 +406,23 @@ impl Shared {
         }
         let generation = self.cache.generation();
         let result = request.await?;
-        if let Some(hint) = hint(&result) {
+        let Some(hint) = hint(&result).filter(|hint| hint.ttl_ms.is_some_and(|ttl| ttl > 0)) else {
+            return Ok(result);
+        };
+        // CACHE-C-12: on the way the token may have been refused, and another one sent.
+        let same = hint.scope == Some(CacheScope::Public)
+            || matches!(clock.limit(self.transport.authorization()).await,
+                Ok(Ok(now)) if now == caller);
+        if same {
             let now = Instant::now();
             (self.cache).put(key, &result, hint, caller, generation, now);
         }
         Ok(result)
+    }
+
+    /// Throws away the answer to one request: it cannot be read.
+    pub(super) fn unreadable(&self, method: &str, detail: Option<&str>) {
+        (self.cache).evict(|key| key.method == method && key.detail.as_deref() == detail);
     }
 }
 
@@ -423,7 +436,7 @@ fn hint(result: &[u8]) -> Option<Hint> {
         #[serde(default)]
         ttl_ms: Option<serde_json::Number>,
         #[serde(default)]
-        cache_scope: Option<antiphon_types::CacheScope>,
+        cache_scope: Option<CacheScope>,
     }
     let hints: Hints = serde_json::from_slice(result).ok()?;
     let complete = hints.result_type.is_none_or(|kind| kind == "complete");

@@ -115,7 +115,11 @@ impl<'a> Drive<'a> {
                 }
                 Ok(antiphon_types::Outcome::InputRequired(asked)) => asked,
                 Ok(_) => return Err(Error::decode("a result of an unknown kind")),
-                Err(error) => return Err(Error::decode(error.to_string())),
+                Err(error) => {
+                    let (method, name) = (self.target.method(), self.target.name());
+                    self.shared.unreadable(method, Some(name));
+                    return Err(Error::decode(error.to_string()));
+                }
             };
             match self.take(asked)? {
                 Next::Answer => {

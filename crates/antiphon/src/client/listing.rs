@@ -116,7 +116,11 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         let leg = shared.leg::<M>(&options);
         let text = shared.kept(key, &leg, shared.plain_text::<M>(&params));
         let text = text.await.map_err(|error| error.during(M::NAME))?;
-        let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
+        let page = decoded::<M>(&text).map_err(|error| {
+            shared.unreadable(M::NAME, params.cursor.as_deref());
+            error.during(M::NAME)
+        })?;
+        let mut page = M::split(page);
         M::learn(&shared, &mut page.items);
         Ok(page)
     })

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use antiphon_types::{LoggingLevel, MetaObject, ProgressNotificationParams, method};
+use antiphon_types::{LoggingLevel, MetaObject, ProgressNotificationParams, meta, method};
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +40,15 @@ pub(super) struct Options {
     pub(super) on_progress: Option<OnProgress>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) meta: MetaObject,
+}
+
+impl Options {
+    /// Whether the metadata may decide about the result, so that no other request has the same
+    /// answer (CACHE-C-01). What traces a request does not.
+    pub(super) fn says_more(&self) -> bool {
+        let tracing = [meta::TRACEPARENT, meta::TRACESTATE, meta::BAGGAGE];
+        !self.meta.keys().all(|key| tracing.contains(&key.as_str()))
+    }
 }
 
 impl CallTool {
