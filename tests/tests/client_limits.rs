@@ -105,7 +105,9 @@ async fn endless_tools_do_not_hold_up_a_call() {
         }
     }
     let connection = Client::new("tests", "1.0");
-    let connection = connection.connect(Direct(Arc::new(Endless(0.into())))).await;
+    let connection = connection
+        .connect(Direct(Arc::new(Endless(0.into()))))
+        .await;
     let connection = connection.expect("connected");
     let start = Instant::now();
     let call = CallTool::new("t", ()).work_timeout(SHORT);
@@ -197,6 +199,32 @@ async fn what_cannot_be_read_is_not_kept() {
     connection.read_resource("x://y").await.expect("fetched");
     connection.prompts().all().await.expect_err("wrong");
     connection.prompts().all().await.expect("fetched");
+}
+
+/// PEERS 2.15: what users answer, and what servers keep, is in no log.
+#[tokio::test]
+async fn debug_shows_neither_answers_nor_states() {
+    let shown = Arc::new(Mutex::new(String::new()));
+    let log = shown.clone();
+    let asked = asking([("k", form("?"))], Some("secret state"));
+    let (peer, _) = answers([asked.clone(), asked]);
+    let client = Client::new("tests", "1.0")
+        .max_rounds(1)
+        .on_form(move |form| {
+            let reply = form.accept(json!({ "ok": true, "pin": "secret pin" }));
+            log.lock()
+                .expect("unpoisoned")
+                .push_str(&format!("{reply:?}"));
+            async move { reply }
+        });
+    let connection = client.connect(peer).await.expect("connected");
+    let error = connection.call_tool("t", ()).await.expect_err("too many");
+    assert!(matches!(error.kind(), ErrorKind::RoundsExceeded(_)));
+    let shown = format!("{}{error:?}", shown.lock().expect("unpoisoned"));
+    assert!(
+        shown.contains("Reply") && !shown.contains("secret"),
+        "{shown}"
+    );
 }
 
 /// A cached read must not outlive a request that says more than its URI.
