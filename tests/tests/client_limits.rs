@@ -117,6 +117,29 @@ async fn endless_tools_do_not_hold_up_a_call() {
     assert_eq!(error.code(), Some(-32020), "{error:?}");
 }
 
+/// More questions than anybody answers.
+#[tokio::test]
+async fn nobody_is_asked_thousands_of_questions() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = asked.clone();
+    let (peer, seen) = script(|request| {
+        let questions = (0..20_000).map(|at| (at.to_string(), roots()));
+        let questions: serde_json::Map<_, _> = questions.collect();
+        let result = json!({ "resultType": "input_required", "inputRequests": questions });
+        vec![respond(request, &result)]
+    });
+    let client = Client::new("tests", "1.0").on_roots(move |roots| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async move { roots.list([]) }
+    });
+    let connection = client.connect(peer).await.expect("connected");
+    let error = connection.call_tool("t", ()).await.expect_err("too many");
+    assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
+    assert!(error.to_string().contains("20000"), "{error}");
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    assert_eq!(seen.messages().len(), 1);
+}
+
 /// CANC-C-09: progress or not.
 #[tokio::test]
 async fn no_request_takes_longer_than_progress_allows() {
@@ -148,6 +171,46 @@ async fn clocks_may_be_endless() {
     connection.call_tool("t", ()).await.expect("done");
     let listen = connection.listen(Default::default());
     assert!(timeout(SHORT, listen).await.is_err());
+}
+
+/// ELIC-C-14: nothing in a link may deceive a terminal, or whatever opens it.
+#[tokio::test]
+async fn links_hold_no_hidden_characters() {
+    for url in [
+        "https://good.example/#\n\u{1b}[2J",
+        "https://good.example/#\u{202e}gpj.exe",
+        "https://good.example/# & calc.exe",
+        "https://good.example/\u{202e}",
+    ] {
+        let (peer, seen) = answers([asking([("k", link(url))], None), text("done")]);
+        let client = Client::new("tests", "1.0").on_url(|link| async move { link.accept() });
+        let connection = client.connect(peer).await.expect("connected");
+        let error = connection.call_tool("t", ()).await.expect_err(url);
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported { .. }),
+            "{error:?}"
+        );
+        assert_eq!(seen.messages().len(), 1);
+    }
+}
+
+/// What a server says is shown so that it deceives no terminal and fills no log.
+#[tokio::test]
+async fn errors_are_fit_to_be_shown() {
+    let evil = format!("\u{1b}[2J\u{202e}{}", "x".repeat(1_000_000));
+    let key = [(evil.as_str(), roots())];
+    let (peer, _) = answers([
+        json!({ "code": -32000, "message": evil }),
+        asking(key, None),
+        json!({ "resultType": evil }),
+    ]);
+    let connection = client().connect(peer).await.expect("connected");
+    for _ in 0..3 {
+        let error = connection.call_tool("t", ()).await.expect_err("an error");
+        let text = error.to_string();
+        assert!(text.len() < 5_000, "{} bytes", text.len());
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    }
 }
 
 /// Whatever a request says, its answer is for that alone.
@@ -199,6 +262,31 @@ async fn what_cannot_be_read_is_not_kept() {
     connection.read_resource("x://y").await.expect("fetched");
     connection.prompts().all().await.expect_err("wrong");
     connection.prompts().all().await.expect("fetched");
+}
+
+/// META-C-01, META-B-11: the metadata of the caller joins that of the protocol.
+#[tokio::test]
+async fn a_completion_has_its_metadata_once() {
+    use antiphon::types::{CompleteArgument, CompleteRequestParams, Reference};
+    let result = json!({ "resultType": "complete", "completion": { "values": [] } });
+    let (peer, seen) = answers([result]);
+    let connection = client().connect(peer).await.expect("connected");
+    let reference = Reference::prompt("p");
+    let mut params = CompleteRequestParams::new(reference, CompleteArgument::new("a", "b"));
+    params.meta = Some(
+        [("traceparent".to_owned(), json!("00-1-2-00"))]
+            .into_iter()
+            .collect(),
+    );
+    connection.complete(&params).await.expect("a completion");
+    let text = &seen.texts()[0];
+    assert_eq!(text.matches(r#""_meta""#).count(), 1, "{text}");
+    let meta = &seen.messages()[0]["params"]["_meta"];
+    assert_eq!(meta["traceparent"], "00-1-2-00");
+    assert_eq!(
+        meta["io.modelcontextprotocol/protocolVersion"],
+        "2026-07-28"
+    );
 }
 
 /// PEERS 2.15: what users answer, and what servers keep, is in no log.

@@ -19,6 +19,7 @@ use super::{
     check,
     discover::settle,
     drive::{Drive, unsupported},
+    excerpt::{sentence, word},
     request::Options,
     shared::{Leg, Shared, WorkClock},
 };
@@ -134,7 +135,7 @@ impl Connection {
         match outcome {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
-                let keys: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+                let keys: Vec<_> = paused.unanswered().map(|(key, _)| word(key)).collect();
                 let call = paused.call().to_string();
                 let message = format!("waits for answers by hand: {}", keys.join(", "));
                 Err(Error::new(ErrorKind::Paused(Box::new(paused)), message).during(call))
@@ -192,7 +193,7 @@ impl Connection {
             wrong.push("its result has another type".to_owned());
         }
         for asked in paused.rounds.questions() {
-            let key = &asked.key;
+            let key = word(&asked.key);
             match &asked.answer {
                 Some(answer) => {
                     let errors = check::errors(&asked.question, answer);
@@ -240,7 +241,15 @@ impl Connection {
     /// # Errors
     /// When there is no result.
     pub async fn complete(&self, params: &CompleteRequestParams) -> Result<CompleteResult, Error> {
-        self.0.plain::<Complete>(params).await
+        let mut params = params.clone();
+        let options = Options {
+            meta: params.meta.take().unwrap_or_default(),
+            ..Options::default()
+        };
+        let leg = self.0.leg::<Complete>(&options);
+        let text = self.0.request(&leg, &params).await;
+        let result = text.and_then(|text| decoded::<Complete>(&text));
+        result.map_err(|error| error.during(Complete::NAME))
     }
 
     /// Subscribes to changes.
@@ -453,6 +462,6 @@ pub(super) fn decoded<M: Method>(text: &[u8]) -> Result<M::Result, Error> {
     match decode_result_text::<M>(text) {
         Ok(antiphon_types::Outcome::Complete(result)) => Ok(result),
         Ok(_) => Err(Error::decode("this method may not ask for input")),
-        Err(error) => Err(Error::decode(error.to_string())),
+        Err(error) => Err(Error::decode(sentence(&error.to_string()))),
     }
 }

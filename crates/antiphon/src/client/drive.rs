@@ -21,11 +21,15 @@ use tracing::Instrument;
 use super::{
     Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
     error::Boxed,
+    excerpt::{sentence, word},
     handlers::Asking,
     question::About,
     request::Options,
     shared::{Leg, Shared, after, envelope},
 };
+
+/// How many questions may be asked at once.
+const QUESTIONS: usize = 100;
 
 /// How often an answer may be handed back.
 const TRIES: u32 = 3;
@@ -118,7 +122,7 @@ impl<'a> Drive<'a> {
                 Err(error) => {
                     let (method, name) = (self.target.method(), self.target.name());
                     self.shared.unreadable(method, Some(name));
-                    return Err(Error::decode(error.to_string()));
+                    return Err(Error::decode(sentence(&error.to_string())));
                 }
             };
             match self.take(asked)? {
@@ -136,10 +140,17 @@ impl<'a> Drive<'a> {
 
     /// Looks at a round before anybody is asked.
     fn take(&mut self, asked: InputRequired) -> Result<Next, Error> {
+        let count = asked.requests().len();
+        if count > QUESTIONS {
+            let message = format!("the server asks {count} questions at once");
+            return Err(Error::decode(format!(
+                "{message}, which is more than {QUESTIONS}"
+            )));
+        }
         for (key, question) in asked.requests() {
             self.supported(key, question)?;
         }
-        let asks = u32::from(asked.requests().len() > 0);
+        let asks = u32::from(count > 0);
         // A stored call may say anything.
         let round = self.rounds.round().saturating_add(asks);
         self.inspect(round, &asked)?;
@@ -172,7 +183,7 @@ impl<'a> Drive<'a> {
         let Some(what) = unsupported(client, &self.capabilities, question) else {
             return Ok(());
         };
-        let message = format!("the server asks `{key}`, but: {what}");
+        let message = format!("the server asks `{}`, but: {}", word(key), word(&what));
         let unsupported = ErrorKind::Unsupported {
             key: key.to_owned(),
             error: ErrorObject::invalid_request(what),
@@ -276,13 +287,15 @@ fn insecure(question: &InputRequest) -> Option<String> {
     let InputRequest::Elicit(ElicitRequestParams::Url(link)) = question else {
         return None;
     };
-    let url: Option<http::Uri> = link.url.parse().ok();
+    // Whatever stands behind a `#` is not looked at by the parser.
+    let plain = link.url.bytes().all(|byte| byte.is_ascii_graphic());
+    let url: Option<http::Uri> = link.url.parse().ok().filter(|_| plain);
     let safe = url.as_ref().is_some_and(|url| match url.scheme_str() {
         Some("https") => url.host().is_some(),
         Some("http") => url.host().is_some_and(is_loopback),
         _ => false,
     });
-    (!safe).then(|| "Links must be https, or to this very machine".to_owned())
+    (!safe).then(|| "Links must be https, or to this very machine, and plain ASCII".to_owned())
 }
 
 /// Whether a host is this very machine.
@@ -320,13 +333,14 @@ impl Failure {
     fn into_error(self, key: String, round: u32) -> Error {
         match self {
             Self::Refused(why) => {
-                let message = format!("no answer to `{key}` in round {round}");
+                let message = format!("no answer to `{}` in round {round}", word(&key));
                 Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
             }
             Self::Invalid(errors) => {
                 let what = errors.join("; ");
+                let shown = word(&key);
                 let message =
-                    format!("the answer to `{key}` in round {round} does not fit: {what}");
+                    format!("the answer to `{shown}` in round {round} does not fit: {what}");
                 Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
             }
         }

@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use antiphon_types::{ErrorObject, InputRequired, code};
 
-use super::Paused;
+use super::{Paused, excerpt::sentence};
 
 /// Any error that can be boxed.
 pub(crate) type Boxed = Box<dyn StdError + Send + Sync>;
@@ -144,7 +144,7 @@ impl Error {
 
     /// The server answered with an error.
     pub(crate) fn protocol(error: ErrorObject) -> Self {
-        let message = format!("the server answered: {error}");
+        let message = format!("the server answered: {}", sentence(&error.to_string()));
         Self::new(ErrorKind::Protocol(error), message)
     }
 

@@ -19,6 +19,16 @@ pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
     excerpt
 }
 
+/// A peer's word within a sentence of ours.
+pub(super) fn word(text: &str) -> String {
+    excerpt(text.as_bytes(), 100)
+}
+
+/// A peer's sentence within one of ours.
+pub(super) fn sentence(text: &str) -> String {
+    excerpt(text.as_bytes(), 1000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
