@@ -37,6 +37,22 @@ pub fn whole(request: &Value, result: &Value) -> Incoming {
     Incoming::Whole(respond(request, result).to_string().into())
 }
 
+/// One message or none, and then nothing, for ever.
+pub fn silence(after: Option<&Value>) -> Incoming {
+    struct Silence(Option<Bytes>);
+    impl futures_core::Stream for Silence {
+        type Item = Result<Bytes, Error>;
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            match self.0.take() {
+                Some(message) => Poll::Ready(Some(Ok(message))),
+                None => Poll::Pending,
+            }
+        }
+    }
+    let after = after.map(|message| message.to_string().into());
+    Incoming::Stream(Box::pin(Silence(after)))
+}
+
 /// The same message, again and again, always at once; but not for ever.
 pub fn flood(message: &Value) -> Incoming {
     struct Flood(Bytes, Instant);

@@ -266,8 +266,9 @@ impl Connection {
     }
 
     /// Closes the connection in good order: a child process is ended, with everything it started.
-    /// Requests that are in flight fail.
+    /// Requests that are in flight fail, and so do later ones of other clones.
     pub async fn close(self) {
+        self.0.closed.cancel();
         self.0.transport.close().await;
     }
 }

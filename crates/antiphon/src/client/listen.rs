@@ -21,8 +21,12 @@ use bytes::Bytes;
 use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::{Clock, Error, Event, Incoming, Outgoing, Traffic, shared::Shared};
+use super::{
+    Clock, Error, Event, Incoming, Outgoing, Traffic,
+    shared::{Shared, closed},
+};
 
 /// Changes that a server reports.
 ///
@@ -34,6 +38,7 @@ use super::{Clock, Error, Event, Incoming, Outgoing, Traffic, shared::Shared};
 pub struct Subscription {
     shared: Arc<Shared>,
     incoming: Incoming,
+    closed: Pin<Box<WaitForCancellationFutureOwned>>,
     id: i64,
     acknowledged: SubscriptionFilter,
     over: bool,
@@ -59,7 +64,15 @@ impl Subscription {
         filter: SubscriptionFilter,
     ) -> Result<Self, Error> {
         let work = shared.client.clocks.work;
-        let opened = timeout(work, Self::acknowledged_by(shared, filter)).await;
+        let over = shared.closed.clone();
+        let opened = timeout(work, async {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => Err(closed()),
+                opened = Self::acknowledged_by(shared, filter) => opened,
+            }
+        });
+        let opened = opened.await;
         let opened = opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)));
         opened.map_err(|error| error.during(SubscriptionsListen::NAME))
     }
@@ -85,6 +98,7 @@ impl Subscription {
         let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
         let incoming = shared.transport.send(outgoing).await?;
         let mut subscription = Self {
+            closed: Box::pin(shared.closed.clone().cancelled_owned()),
             shared,
             incoming,
             id,
@@ -209,10 +223,13 @@ impl Stream for Subscription {
             if this.over {
                 return Poll::Ready(None);
             }
-            let message = ready!(this.incoming.poll_next(context));
-            let read = match message {
-                Some(message) => this.read(message),
-                None => Read::Lost(lost()),
+            let read = match this.incoming.poll_next(context) {
+                Poll::Ready(Some(message)) => this.read(message),
+                Poll::Ready(None) => Read::Lost(lost()),
+                Poll::Pending => {
+                    ready!(this.closed.as_mut().poll(context));
+                    Read::Lost(closed())
+                }
             };
             match read {
                 Read::Nothing => {}

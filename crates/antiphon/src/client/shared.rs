@@ -19,6 +19,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Negotiated, Outgoing, Target,
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) negotiated: OnceLock<Negotiated>,
     pub(super) cache: Cache,
     pub(super) tools: Tools,
+    /// This side has closed the connection.
+    pub(super) closed: CancellationToken,
     ids: AtomicI64,
 }
 
@@ -83,6 +86,7 @@ impl Shared {
             negotiated: OnceLock::new(),
             cache: Cache::default(),
             tools: Tools::default(),
+            closed: CancellationToken::new(),
             ids: AtomicI64::new(1),
         }
     }
@@ -128,7 +132,11 @@ impl Shared {
         let mut outgoing = Outgoing::new(id, leg.method, body);
         outgoing.name = leg.name;
         outgoing.params = leg.headers;
-        self.answered(leg, outgoing).await
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(closed()),
+            answered = self.answered(leg, outgoing) => answered,
+        }
     }
 
     /// What the metadata of this request has beyond the usual.
@@ -265,6 +273,11 @@ impl Listeners {
             told(event);
         }
     }
+}
+
+/// The error of whatever a closed connection is used for.
+pub(super) fn closed() -> Error {
+    Error::transport("the connection was closed on this side")
 }
 
 /// Whether the server takes another version that we speak too, be it the same one.
