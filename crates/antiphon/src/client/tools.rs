@@ -107,6 +107,18 @@ impl Entries {
     }
 }
 
+/// HDR-C-13: an integer with a fraction or an exponent, such as `1e2`, in decimal; `None` for
+/// anything else.
+fn decimal(number: &str) -> Option<String> {
+    /// Up to here every integer has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let value: f64 = number
+        .parse()
+        .ok()
+        .filter(|_| number.contains(['.', 'e', 'E']))?;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then(|| format!("{value:.0}"))
+}
+
 /// What a value takes, roughly.
 fn size(value: &Value) -> usize {
     let parts = match value {
@@ -141,8 +153,8 @@ impl Known {
                         .map_err(|error| Error::invalid(format!("{}: {error}", param.header)))?,
                     // No value that a header can hold: for the server to refuse.
                     Some(b'{' | b'[') => continue,
-                    // Numbers and booleans are spelt as in the body.
-                    _ => value.get().to_owned(),
+                    // Booleans, and numbers that are no integers, are spelt as in the body.
+                    _ => decimal(value.get()).unwrap_or_else(|| value.get().to_owned()),
                 };
                 headers.push((param.header.clone(), text));
             }
@@ -183,6 +195,36 @@ mod tests {
             "name": name, "inputSchema": { "type": "object" }, "outputSchema": output,
         });
         serde_json::from_value(tool).expect("a tool")
+    }
+
+    /// HDR-C-13: however the body spells them.
+    #[test]
+    fn integers_are_mirrored_in_decimal() {
+        let tools = Tools::default();
+        let tool = json!({ "name": "t", "inputSchema": { "type": "object", "properties": {
+            "n": { "type": "integer", "x-mcp-header": "N" },
+        }}});
+        let tool = serde_json::from_value(tool).expect("a tool");
+        tools.learn(&mut vec![tool], true);
+        for (body, header) in [
+            ("7", Some("7")),
+            ("-7", Some("-7")),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("1e2", Some("100")),
+            ("5.0", Some("5")),
+            ("-2.5E1", Some("-25")),
+            // No integers: for the server to refuse.
+            ("1.5", Some("1.5")),
+            ("1e300", Some("1e300")),
+            ("true", Some("true")),
+            ("null", None),
+        ] {
+            let arguments = RawValue::from_string(format!(r#"{{"n":{body}}}"#)).expect("JSON");
+            let known = tools.get("t").expect("known");
+            let headers = known.headers(Some(&arguments)).expect("headers");
+            let value = headers.first().map(|(_, value)| value.as_str());
+            assert_eq!(value, header, "{body}");
+        }
     }
 
     /// A server may list as many as it likes; not all of them are remembered.
