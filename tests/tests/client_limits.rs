@@ -181,6 +181,8 @@ async fn links_hold_no_hidden_characters() {
         "https://good.example/#\u{202e}gpj.exe",
         "https://good.example/# & calc.exe",
         "https://good.example/\u{202e}",
+        "https://good.example@evil.example/",
+        "https://good.example:443@evil.example/",
     ] {
         let (peer, seen) = answers([asking([("k", link(url))], None), text("done")]);
         let client = Client::new("tests", "1.0").on_url(|link| async move { link.accept() });
@@ -333,4 +335,27 @@ async fn a_read_with_metadata_of_its_own_is_not_served_from_the_cache() {
     // And it is not what others are given.
     connection.read_resource("x://y").await.expect("read");
     assert_eq!(seen.messages().len(), 2);
+}
+
+/// A host finds its own error again, the one that its callback gave.
+#[tokio::test]
+async fn the_cause_of_a_refusal_can_be_found() {
+    #[derive(Debug, PartialEq)]
+    struct Locked(u32);
+    impl std::fmt::Display for Locked {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "locked for {} s", self.0)
+        }
+    }
+    impl std::error::Error for Locked {}
+    let (peer, _) = answers([asking([("k", form("?"))], None)]);
+    let client = Client::new("tests", "1.0")
+        .on_form(|_| async move { Err::<antiphon::client::Reply, _>(Locked(9)) });
+    let connection = client.connect(peer).await.expect("connected");
+    let error = connection.call_tool("t", ()).await.expect_err("refused");
+    let cause = error.cause().and_then(|cause| cause.downcast_ref());
+    assert_eq!(cause, Some(&Locked(9)));
+    // It is told once, however an error is printed.
+    assert_eq!(error.to_string().matches("locked").count(), 1);
+    assert!(std::error::Error::source(&error).is_none());
 }

@@ -291,11 +291,15 @@ fn insecure(question: &InputRequest) -> Option<String> {
     let plain = link.url.bytes().all(|byte| byte.is_ascii_graphic());
     let url: Option<http::Uri> = link.url.parse().ok().filter(|_| plain);
     let safe = url.as_ref().is_some_and(|url| match url.scheme_str() {
+        // `https://bank.example@evil.example` leads to the latter.
+        _ if url.authority().is_some_and(|to| to.as_str().contains('@')) => false,
         Some("https") => url.host().is_some(),
         Some("http") => url.host().is_some_and(is_loopback),
         _ => false,
     });
-    (!safe).then(|| "Links must be https, or to this very machine, and plain ASCII".to_owned())
+    (!safe).then(|| {
+        "Links must be https, or to this very machine, plain ASCII, and name no user".to_owned()
+    })
 }
 
 /// Whether a host is this very machine.
