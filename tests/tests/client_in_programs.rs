@@ -9,7 +9,9 @@ use std::{
 
 use antiphon::{
     Client, Server,
-    client::{Completed, Connect, Connection, Error, ErrorKind, Incoming, Listing, Subscription},
+    client::{
+        Completed, Connect, Connection, Error, ErrorKind, Incoming, Listing, Pending, Subscription,
+    },
     memory,
     types::{SubscriptionFilter, Tool},
 };
@@ -53,7 +55,7 @@ fn everything_can_go_to_another_thread() {
 /// A host's own wrapper: generic over the way and the arguments, with a call in a field.
 struct Host {
     connection: Connection,
-    running: Option<Pin<Box<dyn Future<Output = Result<String, Error>> + Send>>>,
+    running: Option<Pending<'static, Result<String, Error>>>,
 }
 
 impl Host {
