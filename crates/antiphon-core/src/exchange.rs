@@ -3,7 +3,7 @@
 //! [`Rounds`] is plain data: what the last round asked, what has been answered, the state to
 //! bring back. Each round starts anew; nothing of an earlier one survives (MRTR-C-07, MRTR-C-11).
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use antiphon_types::{InputRequest, InputRequired};
 use serde::{Deserialize, Serialize};
@@ -97,9 +97,26 @@ impl Rounds {
         &self.questions
     }
 
+    /// The first key that stands twice, which no server can have asked.
+    pub fn duplicate_key(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        let mut keys = self.questions.iter().map(|asked| asked.key.as_str());
+        keys.find(|key| !seen.insert(*key))
+    }
+
     /// Those without an answer.
     pub fn pending(&self) -> impl Iterator<Item = &Asked> {
         self.questions.iter().filter(|asked| asked.answer.is_none())
+    }
+
+    /// Those without an answer, as a server asks them; `None` if there are none.
+    pub fn unanswered(&self) -> Option<InputRequired> {
+        let mut pending = self.pending();
+        let first = pending.next()?;
+        let asked = InputRequired::ask(first.key.as_str(), first.question.clone());
+        Some(pending.fold(asked, |asked, next| {
+            asked.and(next.key.as_str(), next.question.clone())
+        }))
     }
 
     /// The state to bring back.

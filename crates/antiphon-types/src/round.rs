@@ -204,11 +204,23 @@ impl<'de> Visitor<'de> for InputRequestVisitor {
 }
 
 /// A result that asks for input: questions, a state to bring back, or both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct InputRequired {
     requests: Vec<(String, InputRequest)>,
     state: Option<String>,
     meta: Option<MetaObject>,
+}
+
+/// Does not show the state: it may be worth as much as a token.
+impl fmt::Debug for InputRequired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.as_ref().map(|_| format_args!(".."));
+        f.debug_struct("InputRequired")
+            .field("requests", &self.requests)
+            .field("state", &state)
+            .field("meta", &self.meta)
+            .finish()
+    }
 }
 
 impl InputRequired {

@@ -12,6 +12,9 @@ use bytes::Bytes;
 /// Most bytes kept for one connection.
 const BYTES: usize = 8 * 1024 * 1024;
 
+/// What keeping an answer takes besides its bytes and those of its key, roughly.
+const OVERHEAD: usize = 256;
+
 /// What an answer is the answer to: the method, and the cursor or URI that decides the result
 /// (CACHE-C-01).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,7 +82,8 @@ impl Cache {
             return;
         };
         let mut entries = self.lock();
-        if entries.generation != generation || result.len() > BYTES / 4 {
+        let size = size(&key, result);
+        if entries.generation != generation || size > BYTES / 4 {
             return;
         }
         let owner = match hint.scope {
@@ -87,7 +91,7 @@ impl Cache {
             _ => Some(caller),
         };
         entries.remove(&key);
-        entries.bytes += result.len();
+        entries.bytes += size;
         entries.order.push_back(key.clone());
         let entry = Entry {
             // A copy, so that a small answer does not hold on to a large message.
@@ -100,7 +104,7 @@ impl Cache {
             let Some(oldest) = entries.order.pop_front() else {
                 break;
             };
-            entries.remove(&oldest);
+            entries.forget(&oldest);
         }
     }
 
@@ -115,7 +119,7 @@ impl Cache {
             .cloned()
             .collect();
         for key in keys {
-            entries.remove(&key);
+            entries.forget(&key);
         }
         let Entries { by_key, order, .. } = &mut *entries;
         order.retain(|key| by_key.contains_key(key));
@@ -127,12 +131,25 @@ impl Cache {
 }
 
 impl Entries {
+    /// Removes an answer, and its place in the order.
     fn remove(&mut self, key: &Key) {
-        if let Some(entry) = self.by_key.remove(key) {
-            self.bytes -= entry.result.len();
+        if self.forget(key) {
             self.order.retain(|other| other != key);
         }
     }
+
+    /// Removes an answer; whether there was one.
+    fn forget(&mut self, key: &Key) -> bool {
+        let entry = self.by_key.remove(key);
+        let size = entry.as_ref().map(|entry| size(key, &entry.result));
+        self.bytes -= size.unwrap_or_default();
+        entry.is_some()
+    }
+}
+
+/// What keeping an answer takes. The key is there twice, and a server may choose it: a cursor.
+fn size(key: &Key, result: &Bytes) -> usize {
+    2 * key.detail.as_ref().map_or(0, String::len) + result.len() + OVERHEAD
 }
 
 #[cfg(test)]
@@ -214,7 +231,7 @@ mod tests {
     fn the_oldest_make_room() {
         let cache = Cache::default();
         let now = Instant::now();
-        let large = Bytes::from(vec![0; BYTES / 8]);
+        let large = Bytes::from(vec![0; BYTES / 8 - 2 * OVERHEAD]);
         for name in 0..20 {
             let public = hint(1000, CacheScope::Public);
             cache.put(key(&name.to_string()), &large, public, None, 0, now);
@@ -223,5 +240,27 @@ mod tests {
         assert!(kept(19) && kept(12) && !kept(11) && !kept(0));
         let entries = cache.lock();
         assert_eq!((entries.by_key.len(), entries.order.len()), (8, 8));
+    }
+
+    /// Cursors are the server's choice, and however small its pages are, they are not free.
+    #[test]
+    fn keys_count_and_so_does_every_answer() {
+        let cache = Cache::default();
+        let now = Instant::now();
+        let public = hint(1000, CacheScope::Public);
+        for name in 0..20 {
+            let cursor = format!("{name}{}", "x".repeat(BYTES / 16));
+            cache.put(key(&cursor), &"{}".into(), public, None, 0, now);
+        }
+        assert!(cache.lock().by_key.len() < 8);
+        cache.put(key(&"x".repeat(BYTES)), &"{}".into(), public, None, 0, now);
+        assert!(cache.lock().by_key.len() > 1);
+        cache.evict(|_| true);
+        let generation = cache.generation();
+        for name in 0..50_000 {
+            let name = name.to_string();
+            cache.put(key(&name), &"{}".into(), public, None, generation, now);
+        }
+        assert!(cache.lock().by_key.len() <= BYTES / OVERHEAD);
     }
 }

@@ -65,6 +65,7 @@ fn filled_in(form: &ElicitRequestFormParams, answer: ElicitResult) -> Result<(),
 fn usable(answer: &ListRootsResult) -> Result<(), Vec<String>> {
     let wrong = |uri: &str| {
         let lower = uri.to_ascii_lowercase().replace("%2e", ".");
+        let lower = lower.replace("%2f", "/").replace("%5c", "/");
         !lower.starts_with("file://") || lower.split(['/', '\\']).any(|part| part == "..")
     };
     let errors: Vec<_> = (answer.roots.iter().enumerate())
@@ -119,6 +120,16 @@ mod tests {
             (
                 &roots,
                 json!({"roots": [{"uri": "file:///a/%2E./b"}]}),
+                "roots[0].uri",
+            ),
+            (
+                &roots,
+                json!({"roots": [{"uri": "file:///a/..%2Fb"}]}),
+                "roots[0].uri",
+            ),
+            (
+                &roots,
+                json!({"roots": [{"uri": "file:///a/%2e.%5cb"}]}),
                 "roots[0].uri",
             ),
             (&roots, json!({"action": "accept"}), "no list"),

@@ -2,27 +2,26 @@
 
 use std::{fmt, sync::Arc, time::Instant};
 
-use antiphon_core::negotiate::shown;
 use antiphon_types::{
-    CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptResult,
-    Implementation, Method, Prompt, ReadResourceResult, RequestParams, Resource, ResourceTemplate,
-    ServerCapabilities, SubscriptionFilter, Tool, Version, code, decode_result_text,
+    CacheScope, CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult,
+    GetPromptResult, Implementation, Method, Prompt, ReadResourceResult, RequestParams, Resource,
+    ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool, Version, code,
+    decode_result_text,
     method::{self, Complete, Discover},
 };
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::time::timeout;
 
 use super::{
-    CallTool, Client, Clock, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt,
-    Identity, Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target,
-    Traffic,
+    CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
+    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target, Traffic,
     cache::{Hint, Key},
     check,
     discover::settle,
-    drive::Drive,
+    drive::{Drive, unsupported},
+    excerpt::{sentence, word},
     options::Options,
-    shared::{Leg, Shared},
+    shared::{Leg, Shared, WorkClock},
 };
 
 /// A client at one server. Clones share the connection; it closes with the last of them.
@@ -141,7 +140,7 @@ impl Connection {
         match outcome {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
-                let keys: Vec<_> = paused.unanswered().map(|(key, _)| shown(key)).collect();
+                let keys: Vec<_> = paused.unanswered().map(|(key, _)| word(key)).collect();
                 let call = paused.call().to_string();
                 let message = format!("waits for answers by hand: {}", keys.join(", "));
                 Err(Error::new(ErrorKind::Paused(Box::new(paused)), message).during(call))
@@ -198,13 +197,17 @@ impl Connection {
             wrong.push("its result has another type".to_owned());
         }
         for asked in paused.rounds.questions() {
-            let key = &asked.key;
+            let key = word(&asked.key);
             match &asked.answer {
                 Some(answer) => {
                     let errors = check::errors(&asked.question, answer);
                     wrong.extend(errors.iter().map(|error| format!("`{key}`: {error}")));
                 }
-                None if self.0.client.handlers.asking(&asked.question).is_some() => {}
+                None if self.0.client.handlers.asking(&asked.question).is_some() => {
+                    let (client, declared) = (&self.0.client, &paused.capabilities);
+                    let why = unsupported(client, declared, &asked.question);
+                    wrong.extend(why.map(|why| format!("`{key}`: {why}")));
+                }
                 None => wrong.push(format!("`{key}` is not answered")),
             }
         }
@@ -317,7 +320,13 @@ impl Shared {
         params: &(impl Serialize + Sync + ?Sized),
         options: &Options,
     ) -> Result<Bytes, Error> {
-        let leg = Leg {
+        let text = self.request(&self.leg::<M>(options), params).await;
+        text.map_err(|error| error.during(M::NAME))
+    }
+
+    /// A request that belongs to no call.
+    pub(super) fn leg<'a, M: Method>(&'a self, options: &'a Options) -> Leg<'a> {
+        Leg {
             method: M::NAME,
             name: None,
             headers: &[],
@@ -325,9 +334,7 @@ impl Shared {
             options,
             call: None,
             poll: None,
-        };
-        let text = self.request(&leg, params).await;
-        text.map_err(|error| error.during(M::NAME))
+        }
     }
 
     /// Calls a tool. If its mirrored headers are refused, what is known of the tools is outdated:
@@ -348,11 +355,9 @@ impl Shared {
         };
         match self.request(&leg, params).await {
             Err(error) if error.code() == Some(code::HEADER_MISMATCH) => {
-                let work = leg.options.work.unwrap_or(self.client.clocks.work);
-                // All pages together: a list without an end must not hold up the call.
-                timeout(work, self.learn_tools())
-                    .await
-                    .unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))?;
+                if let Err(why) = self.learn_tools(&WorkClock::new(self, &leg)).await {
+                    tracing::warn!(%why, "the tools cannot be listed anew");
+                }
                 let corrected = self.mirrored(target)?;
                 if corrected == headers {
                     return Err(error);
@@ -397,29 +402,43 @@ impl Shared {
             method: method::ReadResource::NAME,
             detail: Some(uri.to_owned()),
         };
-        self.kept(key, self.request(leg, params)).await
+        self.kept(key, leg, self.request(leg, params)).await
     }
 
     /// An answer that was kept, or a new one, which may be kept.
     pub(super) async fn kept(
         &self,
         key: Key,
+        leg: &Leg<'_>,
         request: impl Future<Output = Result<Bytes, Error>>,
     ) -> Result<Bytes, Error> {
-        if !self.client.cache {
+        if !self.client.cache || leg.options.says_more() {
             return request.await;
         }
-        let caller = self.transport.authorization().await?;
+        let clock = WorkClock::new(self, leg);
+        let caller = clock.limit(self.transport.authorization()).await??;
         if let Some(kept) = self.cache.get(&key, caller, Instant::now()) {
             return Ok(kept);
         }
         let generation = self.cache.generation();
         let result = request.await?;
-        if let Some(hint) = hint(&result) {
+        let Some(hint) = hint(&result).filter(|hint| hint.ttl_ms.is_some_and(|ttl| ttl > 0)) else {
+            return Ok(result);
+        };
+        // CACHE-C-12: on the way the token may have been refused, and another one sent.
+        let same = hint.scope == Some(CacheScope::Public)
+            || matches!(clock.limit(self.transport.authorization()).await,
+                Ok(Ok(now)) if now == caller);
+        if same {
             let now = Instant::now();
             (self.cache).put(key, &result, hint, caller, generation, now);
         }
         Ok(result)
+    }
+
+    /// Throws away the answer to one request: it cannot be read.
+    pub(super) fn unreadable(&self, method: &str, detail: Option<&str>) {
+        (self.cache).evict(|key| key.method == method && key.detail.as_deref() == detail);
     }
 }
 
@@ -433,7 +452,7 @@ fn hint(result: &[u8]) -> Option<Hint> {
         #[serde(default)]
         ttl_ms: Option<serde_json::Number>,
         #[serde(default)]
-        cache_scope: Option<antiphon_types::CacheScope>,
+        cache_scope: Option<CacheScope>,
     }
     let hints: Hints = serde_json::from_slice(result).ok()?;
     let complete = hints.result_type.is_none_or(|kind| kind == "complete");
@@ -450,6 +469,6 @@ pub(super) fn decoded<M: Method>(text: &[u8]) -> Result<M::Result, Error> {
     match decode_result_text::<M>(text) {
         Ok(antiphon_types::Outcome::Complete(result)) => Ok(result),
         Ok(_) => Err(Error::decode("this method may not ask for input")),
-        Err(error) => Err(Error::decode(error.to_string())),
+        Err(error) => Err(Error::decode(sentence(&error.to_string()))),
     }
 }

@@ -6,7 +6,7 @@ use antiphon_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind, excerpt::excerpt};
+use super::{Error, ErrorKind, excerpt::sentence};
 
 /// What is known of a server: which revision to speak with it, and what it offers.
 ///
@@ -75,7 +75,7 @@ pub(super) fn settle(answer: Result<DiscoverResult, Error>) -> Result<Negotiated
 fn no_common(supported: Vec<String>, cause: Option<Error>) -> Error {
     let theirs = match supported.is_empty() {
         true => "none that it names".to_owned(),
-        false => excerpt(supported.join(", ").as_bytes(), 300),
+        false => sentence(&supported.join(", ")),
     };
     let ours = Version::MODERN.iter().map(|version| version.as_str());
     let ours = ours.collect::<Vec<_>>().join(", ");

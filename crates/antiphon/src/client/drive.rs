@@ -4,7 +4,6 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use antiphon_core::{
     exchange::{Next, Rounds},
-    negotiate::shown,
     question::Kind,
 };
 use antiphon_types::{
@@ -20,19 +19,20 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
-    Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
+    Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
     error::Boxed,
+    excerpt::{sentence, word},
     handlers::Asking,
     options::Options,
     question::{About, Round},
     shared::{Leg, Shared, after, envelope},
 };
 
+/// Most questions of one round; a server that asks more is out to keep us busy.
+const QUESTIONS: usize = 100;
+
 /// How often an answer may be handed back.
 const TRIES: u32 = 3;
-
-/// Most questions of one round; a server that asks more is out to keep us busy.
-const QUESTIONS: usize = 1000;
 
 /// One call on its way.
 pub(super) struct Drive<'a> {
@@ -102,8 +102,11 @@ impl<'a> Drive<'a> {
 
     async fn rounds<T: Finished>(&mut self) -> Result<Outcome<T>, Error> {
         // Of a call that was paused some questions may still be open.
-        if self.rounds.pending().next().is_some() && !self.answer().await? {
-            return Ok(Outcome::Paused(self.pause()));
+        if let Some(asked) = self.rounds.unanswered() {
+            self.inspect(self.rounds.round(), &asked)?;
+            if !self.answer().await? {
+                return Ok(Outcome::Paused(self.pause()));
+            }
         }
         loop {
             let text = self.shared.call(self).await?;
@@ -119,7 +122,11 @@ impl<'a> Drive<'a> {
                 }
                 Ok(antiphon_types::Outcome::InputRequired(asked)) => asked,
                 Ok(_) => return Err(Error::decode("a result of an unknown kind")),
-                Err(error) => return Err(Error::decode(error.to_string())),
+                Err(error) => {
+                    let (method, name) = (self.target.method(), self.target.name());
+                    self.shared.unreadable(method, Some(name));
+                    return Err(Error::decode(sentence(&error.to_string())));
+                }
             };
             match self.take(asked)? {
                 Next::Answer => {
@@ -145,19 +152,10 @@ impl<'a> Drive<'a> {
         for (key, question) in asked.requests() {
             self.supported(key, question)?;
         }
-        let round = self.rounds.round() + u32::from(asked.requests().len() > 0);
-        if let Some(inspect) = &self.shared.client.on_round {
-            let seen = Round {
-                call: &self.target,
-                server: &self.shared.identity,
-                round,
-                asked: &asked,
-            };
-            inspect(&seen).map_err(|why| {
-                let message = format!("the questions of round {round} are refused");
-                Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
-            })?;
-        }
+        let asks = u32::from(count > 0);
+        // A stored call may say anything.
+        let round = self.rounds.round().saturating_add(asks);
+        self.inspect(round, &asked)?;
         let keys = || asked.requests().map(|(key, _)| key).collect::<Vec<_>>();
         tracing::debug!(call = %self.target, round, keys = ?keys(), "input required");
         let limit = self
@@ -170,17 +168,30 @@ impl<'a> Drive<'a> {
         })
     }
 
+    /// Shows a round to whoever wants to see it first.
+    fn inspect(&self, round: u32, asked: &InputRequired) -> Result<(), Error> {
+        let Some(inspect) = &self.shared.client.on_round else {
+            return Ok(());
+        };
+        let seen = Round {
+            call: &self.target,
+            server: &self.shared.identity,
+            round,
+            asked,
+        };
+        inspect(&seen).map_err(|why| {
+            let message = format!("the questions of round {round} are refused");
+            Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
+        })
+    }
+
     /// MRTR-C-16, MRTR-C-17: only what was declared may be asked.
     fn supported(&self, key: &str, question: &InputRequest) -> Result<(), Error> {
-        let what = match Kind::of(question) {
-            Some(kind) if kind.is_declared(&self.capabilities) => match insecure(question) {
-                Some(why) if !self.shared.client.insecure_links => why,
-                _ => return Ok(()),
-            },
-            Some(kind) => kind.not_supported().to_owned(),
-            None => format!("{} not supported", shown(question.method())),
+        let client = &self.shared.client;
+        let Some(what) = unsupported(client, &self.capabilities, question) else {
+            return Ok(());
         };
-        let message = format!("the server asks `{}`, but: {what}", shown(key));
+        let message = format!("the server asks `{}`, but: {}", word(key), word(&what));
         let unsupported = ErrorKind::Unsupported {
             key: key.to_owned(),
             error: ErrorObject::invalid_request(what),
@@ -262,15 +273,29 @@ impl<'a> Drive<'a> {
 
     /// The call as it stands, as data.
     fn pause(&mut self) -> Paused {
-        let mut paused = Paused::new(
+        Paused::new(
             (*self.shared.identity).clone(),
             self.shared.version(),
             self.capabilities.clone().into_owned(),
             (*self.target).clone(),
+            self.options.clone(),
             std::mem::take(&mut self.rounds),
-        );
-        paused.options = self.options.clone();
-        paused
+        )
+    }
+}
+
+/// Why a question may not be asked under these capabilities; `None` if it may.
+pub(super) fn unsupported(
+    client: &Client,
+    declared: &ClientCapabilities,
+    question: &InputRequest,
+) -> Option<String> {
+    match Kind::of(question) {
+        Some(kind) if kind.is_declared(declared) => {
+            insecure(question).filter(|_| !client.insecure_links)
+        }
+        Some(kind) => Some(kind.not_supported().to_owned()),
+        None => Some(format!("{} not supported", question.method())),
     }
 }
 
@@ -279,13 +304,19 @@ fn insecure(question: &InputRequest) -> Option<String> {
     let InputRequest::Elicit(ElicitRequestParams::Url(link)) = question else {
         return None;
     };
-    let url: Option<http::Uri> = link.url.parse().ok();
+    // Whatever stands behind a `#` is not looked at by the parser.
+    let plain = link.url.bytes().all(|byte| byte.is_ascii_graphic());
+    let url: Option<http::Uri> = link.url.parse().ok().filter(|_| plain);
     let safe = url.as_ref().is_some_and(|url| match url.scheme_str() {
+        // `https://bank.example@evil.example` leads to the latter.
+        _ if url.authority().is_some_and(|to| to.as_str().contains('@')) => false,
         Some("https") => url.host().is_some(),
         Some("http") => url.host().is_some_and(is_loopback),
         _ => false,
     });
-    (!safe).then(|| "Links must be https, or to this very machine".to_owned())
+    (!safe).then(|| {
+        "Links must be https, or to this very machine, plain ASCII, and name no user".to_owned()
+    })
 }
 
 /// Whether a host is this very machine.
@@ -323,14 +354,14 @@ impl Failure {
     fn into_error(self, key: String, round: u32) -> Error {
         match self {
             Self::Refused(why) => {
-                let message = format!("no answer to `{}` in round {round}", shown(&key));
+                let message = format!("no answer to `{}` in round {round}", word(&key));
                 Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
             }
             Self::Invalid(errors) => {
                 let what = errors.join("; ");
-                let key_shown = shown(&key);
+                let shown = word(&key);
                 let message =
-                    format!("the answer to `{key_shown}` in round {round} does not fit: {what}");
+                    format!("the answer to `{shown}` in round {round} does not fit: {what}");
                 Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
             }
         }

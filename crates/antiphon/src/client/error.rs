@@ -183,6 +183,12 @@ impl Error {
         &self.0.kind
     }
 
+    /// What caused it, such as the error that a callback gave. Its text is a part of this one's,
+    /// so [`source`](StdError::source) goes on with what caused it in turn.
+    pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.0.source.as_deref()
+    }
+
     /// The kind, by value.
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind

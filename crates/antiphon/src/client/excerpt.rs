@@ -12,6 +12,16 @@ pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
     excerpt
 }
 
+/// A peer's word within a sentence of ours.
+pub(super) fn word(text: &str) -> String {
+    excerpt(text.as_bytes(), 100)
+}
+
+/// A peer's sentence within one of ours.
+pub(super) fn sentence(text: &str) -> String {
+    excerpt(text.as_bytes(), 1000)
+}
+
 /// At most so many characters of `text`, which may have several lines; what is not printable is
 /// escaped.
 pub(super) fn lines(text: &str, longest: usize) -> String {

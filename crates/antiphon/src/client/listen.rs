@@ -275,6 +275,9 @@ fn lost() -> Error {
 impl Shared {
     /// Forgets what a change makes stale (CACHE-C-14).
     fn changed(&self, change: &Change) {
+        if *change == Change::Tools {
+            self.tools.changed();
+        }
         self.cache.evict(|key| match change {
             Change::Tools => key.method == ListTools::NAME,
             Change::Prompts => key.method == ListPrompts::NAME,

@@ -4,7 +4,7 @@ use std::{
     collections::{HashSet, VecDeque},
     fmt,
     future::poll_fn,
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -18,8 +18,11 @@ use antiphon_types::{
 use futures_core::Stream;
 
 use super::{
-    Connection, Error, Event, Pending, cache::Key, connection::decoded, options::Options,
-    shared::Shared,
+    Connection, Error, Event, Pending,
+    cache::Key,
+    connection::decoded,
+    options::Options,
+    shared::{Shared, WorkClock},
 };
 
 /// Most pages of one list; a server that gives more is out to keep us busy.
@@ -45,17 +48,15 @@ pub struct Listing<T> {
     over: bool,
 }
 
-/// The cursors that led on so far, by their digests: they may be as long as the server likes.
+/// The cursors that were given, by their hashes: they are as long as the server likes.
 #[derive(Default)]
-struct Seen {
-    keys: RandomState,
-    digests: HashSet<u64>,
-}
+struct Seen(HashSet<u64>);
 
 impl Seen {
-    /// Adds a cursor; `false` if the list goes round in a circle, or on for ever.
-    fn insert(&mut self, cursor: &str) -> bool {
-        self.digests.insert(self.keys.hash_one(cursor)) && self.digests.len() < PAGES
+    /// Adds a cursor; `false` if it was there before (PAGE-C-06), or there are too many.
+    fn add(&mut self, cursor: &str) -> bool {
+        let hash = self.0.hasher().hash_one(cursor);
+        self.0.insert(hash) && self.0.len() < PAGES
     }
 }
 
@@ -124,10 +125,14 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         let mut params = PaginatedRequestParams::new();
         params.cursor = cursor;
         let options = Options::default();
-        let text = shared
-            .kept(key, shared.plain_text::<M>(&params, &options))
-            .await?;
-        let mut page = M::split(decoded::<M>(&text).map_err(|error| error.during(M::NAME))?);
+        let leg = shared.leg::<M>(&options);
+        let text = shared.kept(key, &leg, shared.plain_text::<M>(&params, &options));
+        let text = text.await.map_err(|error| error.during(M::NAME))?;
+        let page = decoded::<M>(&text).map_err(|error| {
+            shared.unreadable(M::NAME, params.cursor.as_deref());
+            error.during(M::NAME)
+        })?;
+        let mut page = M::split(page);
         M::learn(&shared, &mut page.items);
         page.bytes = text.len();
         Ok(page)
@@ -219,7 +224,7 @@ impl<T> Listing<T> {
             return Ok(());
         };
         // PAGE-C-06
-        if !self.seen.insert(&cursor) {
+        if !self.seen.add(&cursor) {
             return Err(Error::decode("the server's list has no end"));
         }
         self.page = Some((self.fetch)(self.shared.clone(), Some(cursor)));
@@ -258,19 +263,22 @@ impl<T> fmt::Debug for Listing<T> {
 }
 
 impl Shared {
-    /// Lists the tools anew, whatever was kept.
-    pub(super) async fn learn_tools(&self) -> Result<(), Error> {
+    /// Lists the tools anew, whatever was kept, as far as the clock allows.
+    pub(super) async fn learn_tools(&self, clock: &WorkClock) -> Result<(), Error> {
+        // What was kept is outdated, and must not be learnt again.
+        self.cache.evict(|key| key.method == ListTools::NAME);
         let (mut cursor, mut seen) = (None, Seen::default());
         loop {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
-            let mut page = self
-                .plain::<ListTools>(&params, &Options::default())
-                .await?;
+            let options = Options::default();
+            let page = self.plain::<ListTools>(&params, &options);
+            let mut page = clock.limit(page).await??;
+            clock.check()?;
             learn(self, &mut page.tools);
             cursor = page.next_cursor;
             match &cursor {
-                Some(next) if seen.insert(next) => {}
+                Some(next) if seen.add(next) => {}
                 _ => return Ok(()),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use antiphon_types::{LoggingLevel, MetaObject, ProgressNotificationParams};
+use antiphon_types::{LoggingLevel, MetaObject, ProgressNotificationParams, meta};
 use tokio_util::sync::CancellationToken;
 
 type OnProgress = Arc<dyn Fn(&ProgressNotificationParams) + Send + Sync>;
@@ -18,6 +18,15 @@ pub(super) struct Options {
     pub(super) on_progress: Option<OnProgress>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) meta: MetaObject,
+}
+
+impl Options {
+    /// Whether the metadata may decide about the result, so that no other request has the same
+    /// answer (CACHE-C-01). What traces a request does not.
+    pub(super) fn says_more(&self) -> bool {
+        let tracing = [meta::TRACEPARENT, meta::TRACESTATE, meta::BAGGAGE];
+        !self.meta.keys().all(|key| tracing.contains(&key.as_str()))
+    }
 }
 
 /// What can be said of a call, whether it begins or goes on.

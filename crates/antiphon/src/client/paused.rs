@@ -7,7 +7,8 @@ use antiphon_core::{
     seal::{Key, NONCE},
 };
 use antiphon_types::{
-    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult, Version,
+    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult,
+    MetaObject, Version,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, Serializer};
@@ -41,7 +42,8 @@ pub struct Paused {
     pub(super) rounds: Rounds,
     /// What was wrong with answers as they were given.
     pub(super) complaints: Vec<String>,
-    /// What is special about the call. Not stored: these are things of one process.
+    /// What is special about the call. Only its metadata is stored: the rest are things of one
+    /// process.
     pub(super) options: Options,
 }
 
@@ -56,6 +58,8 @@ struct Stored {
     protocol: Version,
     capabilities: ClientCapabilities,
     call: Target,
+    #[serde(default, skip_serializing_if = "MetaObject::is_empty")]
+    meta: MetaObject,
     rounds: Rounds,
 }
 
@@ -71,6 +75,7 @@ impl Paused {
         version: Version,
         capabilities: ClientCapabilities,
         target: Target,
+        options: Options,
         rounds: Rounds,
     ) -> Self {
         Self {
@@ -78,9 +83,9 @@ impl Paused {
             version,
             capabilities,
             target,
+            options,
             rounds,
             complaints: Vec::new(),
-            options: Options::default(),
         }
     }
 
@@ -165,6 +170,7 @@ impl Paused {
             protocol: self.version,
             capabilities: self.capabilities.clone(),
             call: self.target.clone(),
+            meta: self.options.meta.clone(),
             rounds: self.rounds.clone(),
         }
     }
@@ -186,17 +192,20 @@ impl TryFrom<Stored> for Paused {
                 stored.paused
             ));
         }
-        if !stored.call.may_ask() {
-            return Err(format!(
-                "{} is no call that can pause",
-                stored.call.method()
-            ));
+        stored.call.check()?;
+        if let Some(key) = stored.rounds.duplicate_key() {
+            return Err(format!("the question `{key}` stands twice"));
         }
+        let options = Options {
+            meta: stored.meta,
+            ..Options::default()
+        };
         Ok(Self::new(
             stored.server,
             stored.protocol,
             stored.capabilities,
             stored.call,
+            options,
             stored.rounds,
         ))
     }

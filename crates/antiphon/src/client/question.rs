@@ -1,6 +1,7 @@
 //! [`Question`]: what a callback is asked, and [`Reply`]: what it says.
 
 use std::{
+    fmt,
     ops::Deref,
     sync::Arc,
     time::{Duration, Instant},
@@ -228,9 +229,18 @@ impl<'a> Round<'a> {
 /// What a callback says; made by the question's own methods.
 ///
 /// A callback may also return `Result<Reply, E>`: an error refuses the question.
-#[derive(Debug)]
 #[must_use]
 pub struct Reply(pub(super) Result<Value, Boxed>);
+
+/// Does not show the answer.
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Ok(_) => f.write_str("Reply(..)"),
+            Err(why) => write!(f, "Reply(refused: {why})"),
+        }
+    }
+}
 
 impl Reply {
     fn given(answer: Value) -> Self {

@@ -132,7 +132,11 @@ impl Shared {
         let mut outgoing = Outgoing::new(id, leg.method, body);
         outgoing.name = leg.name;
         outgoing.params = leg.headers;
-        self.answered(leg, outgoing).await
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(closed()),
+            answered = self.answered(leg, outgoing) => answered,
+        }
     }
 
     /// What the metadata of this request has beyond the usual.
@@ -212,6 +216,8 @@ impl Shared {
                     if self.notified(leg, id, &method, params, &message) {
                         clock.progressed();
                     }
+                    // A server may talk so fast that nothing ever waits.
+                    clock.check()?;
                 }
                 Ok(Reply::Request { .. }) => {
                     self.client.listeners.told(&Event::Message(message));
@@ -320,7 +326,7 @@ fn drain(mut incoming: Incoming) {
 }
 
 /// The time a server has for one request.
-struct WorkClock {
+pub(super) struct WorkClock {
     deadline: Instant,
     started: Instant,
     work: Duration,
@@ -330,13 +336,17 @@ struct WorkClock {
 }
 
 impl WorkClock {
-    fn new(shared: &Shared, leg: &Leg<'_>) -> Self {
+    pub(super) fn new(shared: &Shared, leg: &Leg<'_>) -> Self {
         let clocks = &shared.client.clocks;
         let work = leg.options.work.unwrap_or(clocks.work);
         let started = Instant::now();
         let budget = leg.options.poll.unwrap_or(clocks.poll);
+        let mut deadline = after(started, work);
+        if let Some(at_most) = clocks.progress {
+            deadline = deadline.min(after(started, at_most));
+        }
         Self {
-            deadline: after(started, work),
+            deadline,
             started,
             work,
             at_most: clocks.progress,
@@ -344,14 +354,28 @@ impl WorkClock {
         }
     }
 
-    /// Waits no longer than the clock allows.
-    async fn limit<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Error> {
-        let (deadline, clock, after) = match self.poll {
+    /// Until when, by which clock, and what that allowed.
+    fn ends(&self) -> (Instant, Clock, Duration) {
+        match self.poll {
             Some((until, budget)) if until < self.deadline => (until, Clock::Poll, budget),
             _ => (self.deadline, Clock::Work, self.deadline - self.started),
-        };
+        }
+    }
+
+    /// Waits no longer than the clock allows.
+    pub(super) async fn limit<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Error> {
+        let (deadline, clock, after) = self.ends();
         let limited = timeout_at(deadline, waiting).await;
         limited.map_err(|_| Error::timed_out(clock, after))
+    }
+
+    /// Whether there is time left.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let (deadline, clock, after) = self.ends();
+        match Instant::now() < deadline {
+            true => Ok(()),
+            false => Err(Error::timed_out(clock, after)),
+        }
     }
 
     fn progressed(&mut self) {

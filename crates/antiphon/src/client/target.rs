@@ -15,7 +15,8 @@ use super::Error;
 pub struct Target {
     method: String,
     name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // As text: whatever it is stored in, not a byte of it changes.
+    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
     arguments: Option<Box<RawValue>>,
 }
 
@@ -66,9 +67,20 @@ impl Target {
         self.arguments.as_deref()
     }
 
-    /// Whether it is one of the three methods that may ask.
-    pub(super) fn may_ask(&self) -> bool {
-        [CallTool::NAME, GetPrompt::NAME, ReadResource::NAME].contains(&self.method.as_str())
+    /// Whether one that was stored is what could have been called: one of the three methods that
+    /// may ask, with an object of arguments or none.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self { method, .. } = self;
+        if ![CallTool::NAME, GetPrompt::NAME, ReadResource::NAME].contains(&method.as_str()) {
+            return Err(format!("{} is no call that can pause", shown(method)));
+        }
+        match self.arguments() {
+            Some(_) if self.is_resource() => Err(format!("{method} takes no arguments")),
+            Some(arguments) if !arguments.get().starts_with('{') => {
+                Err(format!("the arguments of {method} must be an object"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn is_tool(&self) -> bool {
@@ -77,6 +89,27 @@ impl Target {
 
     pub(super) fn is_resource(&self) -> bool {
         self.method == ReadResource::NAME
+    }
+}
+
+/// JSON as a text, which any format can hold.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde_json::value::RawValue;
+
+    pub(super) fn serialize<S: Serializer>(
+        json: &Option<Box<RawValue>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        json.as_deref().map(RawValue::get).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Box<RawValue>>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        let json = text.map(RawValue::from_string).transpose();
+        json.map_err(|error| D::Error::custom(format_args!("the arguments are not JSON: {error}")))
     }
 }
 

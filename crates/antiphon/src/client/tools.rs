@@ -8,22 +8,29 @@ use std::{
 
 use antiphon_core::mirror::HeaderParams;
 use antiphon_types::{CallToolResult, Tool};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::Error;
 use crate::schema::Foreign;
 
-/// Most tools that are remembered. Whatever is forgotten can be learnt again.
-const MOST: usize = 10_000;
+/// Most bytes of definitions that are remembered, roughly.
+const BYTES: usize = 8 * 1024 * 1024;
 
 /// The tools that were listed, by name.
 #[derive(Debug, Default)]
-pub(super) struct Tools(Mutex<HashMap<String, Arc<Known>>>);
+pub(super) struct Tools(Mutex<Entries>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
+struct Entries {
+    by_name: HashMap<String, Arc<Known>>,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
 pub(super) struct Known {
     headers: HeaderParams,
-    output: Option<Foreign>,
+    output: Option<Arc<Foreign>>,
+    bytes: usize,
 }
 
 impl Tools {
@@ -33,9 +40,6 @@ impl Tools {
     pub(super) fn learn(&self, tools: &mut Vec<Tool>, mirrors: bool) -> Vec<(String, String)> {
         let mut hidden = Vec::new();
         let mut known = self.lock();
-        if known.len() >= MOST {
-            known.clear();
-        }
         tools.retain(|tool| {
             let headers = match HeaderParams::of(&tool.input_schema) {
                 Ok(headers) => headers,
@@ -46,8 +50,18 @@ impl Tools {
                     return false;
                 }
             };
-            let output = tool.output_schema.as_ref().map(Foreign::new);
-            known.insert(tool.name.clone(), Arc::new(Known { headers, output }));
+            let output = tool.output_schema.as_ref();
+            let bytes = tool.name.len()
+                + (headers.iter().map(|param| param.header.len())).sum::<usize>()
+                + output.map_or(0, |output| output.values().map(size).sum())
+                + 256;
+            let output = output.map(Foreign::new).map(Arc::new);
+            let learnt = Known {
+                headers,
+                output,
+                bytes,
+            };
+            known.insert(&tool.name, learnt);
             true
         });
         hidden
@@ -55,12 +69,68 @@ impl Tools {
 
     /// What is known of a tool.
     pub(super) fn get(&self, name: &str) -> Option<Arc<Known>> {
-        self.lock().get(name).cloned()
+        self.lock().by_name.get(name).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {
+    /// The definitions have changed: what they promised of results holds no more. Their headers
+    /// are the best guess until the server says otherwise (HDR-C-17).
+    pub(super) fn changed(&self) {
+        for known in self.lock().by_name.values_mut() {
+            Arc::make_mut(known).output = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Entries {
+    /// Remembers a tool. If that is too much, the others are forgotten: nothing breaks, it only
+    /// costs a refused call.
+    fn insert(&mut self, name: &str, known: Known) {
+        self.remove(name);
+        if known.bytes > BYTES / 4 {
+            return;
+        }
+        if self.bytes + known.bytes > BYTES {
+            *self = Self::default();
+        }
+        self.bytes += known.bytes;
+        self.by_name.insert(name.to_owned(), Arc::new(known));
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(known) = self.by_name.remove(name) {
+            self.bytes -= known.bytes;
+        }
+    }
+}
+
+/// HDR-C-13: an integer with a fraction or an exponent, such as `1e2`, in decimal; `None` for
+/// anything else.
+fn decimal(number: &str) -> Option<String> {
+    /// Up to here every integer has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let value: f64 = number
+        .parse()
+        .ok()
+        .filter(|_| number.contains(['.', 'e', 'E']))?;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then(|| format!("{value:.0}"))
+}
+
+/// What a value takes, roughly.
+fn size(value: &Value) -> usize {
+    let parts = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + parts
 }
 
 impl Known {
@@ -83,8 +153,8 @@ impl Known {
                         .map_err(|error| Error::invalid(format!("{}: {error}", param.header)))?,
                     // No value that a header can hold: for the server to refuse.
                     Some(b'{' | b'[') => continue,
-                    // Numbers and booleans are spelt as in the body.
-                    _ => value.get().to_owned(),
+                    // Booleans, and numbers that are no integers, are spelt as in the body.
+                    _ => decimal(value.get()).unwrap_or_else(|| value.get().to_owned()),
                 };
                 headers.push((param.header.clone(), text));
             }
@@ -115,5 +185,76 @@ impl Known {
                 "the structured content does not fit the tool's own schema:\n{violations}"
             ))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(name: &str, output: &Value) -> Tool {
+        let tool = json!({
+            "name": name, "inputSchema": { "type": "object" }, "outputSchema": output,
+        });
+        serde_json::from_value(tool).expect("a tool")
+    }
+
+    /// HDR-C-13: however the body spells them.
+    #[test]
+    fn integers_are_mirrored_in_decimal() {
+        let tools = Tools::default();
+        let tool = json!({ "name": "t", "inputSchema": { "type": "object", "properties": {
+            "n": { "type": "integer", "x-mcp-header": "N" },
+        }}});
+        let tool = serde_json::from_value(tool).expect("a tool");
+        tools.learn(&mut vec![tool], true);
+        for (body, header) in [
+            ("7", Some("7")),
+            ("-7", Some("-7")),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("1e2", Some("100")),
+            ("5.0", Some("5")),
+            ("-2.5E1", Some("-25")),
+            // No integers: for the server to refuse.
+            ("1.5", Some("1.5")),
+            ("1e300", Some("1e300")),
+            ("true", Some("true")),
+            ("null", None),
+        ] {
+            let arguments = RawValue::from_string(format!(r#"{{"n":{body}}}"#)).expect("JSON");
+            let known = tools.get("t").expect("known");
+            let headers = known.headers(Some(&arguments)).expect("headers");
+            let value = headers.first().map(|(_, value)| value.as_str());
+            assert_eq!(value, header, "{body}");
+        }
+    }
+
+    /// A server may list as many as it likes; not all of them are remembered.
+    #[test]
+    fn what_is_known_is_bounded() {
+        let tools = Tools::default();
+        let output = json!({ "type": "object", "description": "x".repeat(100_000) });
+        for at in 0..1_000 {
+            tools.learn(&mut vec![tool(&at.to_string(), &output)], true);
+        }
+        assert!(tools.get("999").is_some() && tools.get("0").is_none());
+        let entries = tools.lock();
+        assert!(entries.by_name.len() < BYTES / 100_000);
+        drop(entries);
+        let endless = json!({ "type": "object", "description": "x".repeat(BYTES) });
+        tools.learn(&mut vec![tool("endless", &endless)], true);
+        assert!(tools.get("endless").is_none() && tools.get("999").is_some());
+    }
+
+    #[test]
+    fn a_tool_is_counted_once() {
+        let tools = Tools::default();
+        let output = json!({ "type": "object", "description": "x".repeat(BYTES / 5) });
+        tools.learn(&mut vec![tool("other", &json!({ "type": "object" }))], true);
+        for _ in 0..20 {
+            tools.learn(&mut vec![tool("same", &output)], true);
+        }
+        assert!(tools.get("same").is_some() && tools.get("other").is_some());
     }
 }
