@@ -54,7 +54,12 @@ fn filled_in(form: &ElicitRequestFormParams, answer: ElicitResult) -> Result<(),
     let Ok(Value::Object(schema)) = serde_json::to_value(&form.requested_schema) else {
         return Err(vec!["the form cannot be read".to_owned()]);
     };
-    let violations = Checker::with_formats(&schema).violations(&Value::Object(content));
+    let checker = Checker::with_formats(&schema);
+    let Some(violations) = checker.violations_soon(&Value::Object(content)) else {
+        return Err(vec![
+            "it takes too long to check an answer to this form".to_owned(),
+        ]);
+    };
     match violations.is_empty() {
         true => Ok(()),
         false => Err(violations.lines().collect()),

@@ -175,7 +175,10 @@ impl Known {
                 "the tool promises structured content and sent none",
             ));
         };
-        let violations = output.violations(content);
+        let Some(violations) = output.violations_soon(content) else {
+            tracing::warn!("a result is not checked against its schema: it takes too long");
+            return Ok(());
+        };
         match violations.is_empty() {
             true => Ok(()),
             false => Err(Error::decode(format!(

@@ -33,6 +33,12 @@ pub(super) enum Mode {
     /// The one that a value looks like, if there is just one. As in a schema from
     /// [`narrowed`](super::narrow::narrowed).
     Likely,
+    /// Not at all: it is only found out whether there is an error.
+    #[cfg_attr(
+        not(feature = "client"),
+        expect(dead_code, reason = "only a client is given schemas by strangers")
+    )]
+    Silent,
 }
 
 /// Whether explaining what is wrong with a value stays below [`MAX_COST`]. Takes no longer than
@@ -85,6 +91,7 @@ impl<'s> Effort<'s> {
         let error = match mode {
             Mode::Each => ERROR + size.place + size.copy,
             Mode::Likely => ERROR + size.place,
+            Mode::Silent => 0,
         };
         let errors = keywords.iter().map(|(it, said)| errors(it, said, value));
         let mut cost = 1 + error.saturating_mul(errors.sum());
@@ -125,6 +132,8 @@ impl<'s> Effort<'s> {
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => self.all(schemas, value, mode),
             ("then" | "else", _) => self.cost(said, value, mode),
+            // What they find is no error, but it is looked for.
+            ("if" | "not", _) if mode == Mode::Silent => self.cost(said, value, mode),
             ("dependentSchemas" | "dependencies", Value::Object(schemas)) => {
                 self.all(schemas.values(), value, mode)
             }
