@@ -34,10 +34,6 @@ pub(super) enum Mode {
     /// [`narrowed`](super::narrow::narrowed).
     Likely,
     /// Not at all: it is only found out whether there is an error.
-    #[cfg_attr(
-        not(feature = "client"),
-        expect(dead_code, reason = "only a client is given schemas by strangers")
-    )]
     Silent,
 }
 
