@@ -359,3 +359,73 @@ async fn the_cause_of_a_refusal_can_be_found() {
     assert_eq!(error.to_string().matches("locked").count(), 1);
     assert!(std::error::Error::source(&error).is_none());
 }
+
+/// A schema of two kilobytes that takes years, in every place where a schema may refer to itself.
+fn bombs() -> impl Iterator<Item = Value> {
+    let both = |at: u32| {
+        let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+        json!([next, next])
+    };
+    let forms: [fn(Value) -> Value; 4] = [
+        |both| json!({ "allOf": both }),
+        |both| json!({ "not": { "not": { "allOf": both } } }),
+        |both| json!({ "if": { "allOf": both } }),
+        |both| json!({ "not": { "anyOf": [{ "not": both[0] }, { "not": both[1] }] } }),
+    ];
+    forms.into_iter().map(move |form| {
+        let mut defs: serde_json::Map<_, _> = (0..60)
+            .map(|at| (format!("d{at}"), form(both(at))))
+            .collect();
+        defs.insert("d60".into(), json!({ "type": "object" }));
+        json!({ "type": "object", "$defs": defs, "$ref": "#/$defs/d0", "properties": {} })
+    })
+}
+
+/// TOOL-C-10, CANC-C-06: no clock can interrupt a thread that computes, so it must not.
+#[tokio::test]
+async fn no_schema_holds_up_a_client() {
+    for schema in bombs() {
+        let tool = json!({
+            "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema,
+        });
+        let list = json!({
+            "resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "public",
+        });
+        let result = json!({
+            "resultType": "complete", "content": [], "structuredContent": { "a": 1 },
+        });
+        let mut question = form("?");
+        question["params"]["requestedSchema"] = schema;
+        let asked = asking([("k", question)], None);
+        let (done, ended) = std::sync::mpsc::channel();
+        // A thread of its own, which can be left behind.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.expect("a runtime").block_on(async {
+                let (peer, _) = answers([list, result, asked]);
+                let client = Client::new("tests", "1.0")
+                    .on_form(|form| async move { form.accept(json!({ "a": 1 })) });
+                let connection = client.connect(peer).await.expect("connected");
+                connection.tools().all().await.expect("tools");
+                connection.call_tool("t", ()).await.expect("taken as it is");
+                _ = done.send(
+                    connection
+                        .call_tool("u", ())
+                        .await
+                        .expect_err("not checked"),
+                );
+            });
+        });
+        let ended = tokio::task::spawn_blocking(move || ended.recv_timeout(PATIENCE)).await;
+        let error = ended.expect("no panic").expect("no hang");
+        assert!(
+            matches!(
+                error.kind(),
+                ErrorKind::InvalidAnswer { .. } | ErrorKind::Decode
+            ),
+            "{error:?}"
+        );
+    }
+}

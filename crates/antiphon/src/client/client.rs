@@ -144,7 +144,8 @@ impl Client {
     ///
     /// The callback must show the whole URL and get the user's consent before it opens it, and
     /// open it where neither the client nor a model can see in (ELIC-C-12 to ELIC-C-18). Links
-    /// that are neither `https` nor to this very machine never get here, see
+    /// that are neither `https` nor to this very machine, that hold anything but plain ASCII, or
+    /// that name a user, never get here, see
     /// [`danger_insecure_links`](Self::danger_insecure_links).
     #[must_use]
     pub fn on_url<F, R>(mut self, answer: impl Fn(Link) -> F + Send + Sync + 'static) -> Self
@@ -300,7 +301,7 @@ impl Client {
         self
     }
 
-    /// Lets links through to [`on_url`](Self::on_url) that are not `https`: whoever can read or
+    /// Lets any links through to [`on_url`](Self::on_url), also those that are not `https`: whoever can read or
     /// change the traffic takes part in what the user does there, and a scheme other than `http`
     /// may start any program.
     #[must_use]

@@ -24,7 +24,8 @@ use super::{
     shared::{Leg, Shared, WorkClock},
 };
 
-/// A client at one server. Clones share the connection; it closes with the last of them.
+/// A client at one server. Clones share the connection; it closes with the last of them, and of
+/// the lists and subscriptions that were made from it.
 #[derive(Clone)]
 pub struct Connection(pub(super) Arc<Shared>);
 
