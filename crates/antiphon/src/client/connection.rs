@@ -356,12 +356,8 @@ impl Shared {
         };
         match self.request(&leg, params).await {
             Err(error) if error.code() == Some(code::HEADER_MISMATCH) => {
-                match self.learn_tools(&WorkClock::new(self, &leg)).await {
-                    Err(late) if matches!(late.kind(), ErrorKind::TimedOut { .. }) => {
-                        return Err(late);
-                    }
-                    Err(why) => tracing::warn!(%why, "the tools cannot be listed anew"),
-                    Ok(()) => {}
+                if let Err(why) = self.learn_tools(&WorkClock::new(self, &leg)).await {
+                    tracing::warn!(%why, "the tools cannot be listed anew");
                 }
                 let corrected = self.mirrored(target)?;
                 if corrected == headers {
