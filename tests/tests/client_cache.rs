@@ -2,7 +2,7 @@
 
 use antiphon::{
     Client,
-    client::{Change, Connection},
+    client::{Change, Connection, ReadResource},
     types::SubscriptionFilter,
 };
 use antiphon_tests::script::{Seen, asking, form, respond, script};
@@ -80,8 +80,7 @@ async fn connect(client: &Client) -> (Connection, Seen) {
 
 async fn read(connection: &Connection, uri: &str) -> String {
     let result = connection.read_resource(uri).await.expect("a resource");
-    let text = serde_json::to_value(&result.contents[0]).expect("JSON")["text"].clone();
-    text.as_str().expect("a text").to_owned()
+    result.first_text().expect("a text").to_owned()
 }
 
 /// CACHE-C-01, CACHE-C-04, CACHE-C-05, CACHE-C-07
@@ -108,6 +107,13 @@ async fn answers_are_used_again_while_they_are_fresh() {
     connection.forget();
     read(&connection, "long://x").await;
     assert_eq!(seen.messages().len(), 7);
+    let fresh = ReadResource::new("long://x").fresh();
+    let fresh = connection.call(fresh).await.expect("a resource");
+    assert_eq!(
+        fresh.first_text(),
+        Some(&*read(&connection, "long://x").await)
+    );
+    assert_eq!(seen.messages().len(), 8);
     let (connection, seen) = connect(&client().no_cache()).await;
     assert_ne!(
         read(&connection, "long://x").await,

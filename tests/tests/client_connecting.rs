@@ -70,7 +70,7 @@ async fn a_client_may_stay_anonymous_and_a_server_may_be_odd() {
     result["_meta"] = json!({});
     result["serverInfo"] = json!({"name": "old habits", "version": "1"});
     let (peer, seen) = server([result]);
-    let client = Client::of(Implementation::new("desk", "1.0")).anonymous();
+    let client = Client::with_info(Implementation::new("desk", "1.0")).anonymous();
     let connection = client.connect(peer).await.expect("connected");
     assert_eq!(
         connection.server_info().expect("an info").name,
@@ -232,4 +232,39 @@ async fn a_transport_that_fails_is_told() {
         "{}",
         told[1]
     );
+}
+
+/// Methods of extensions go through as they are, but may not ask.
+#[tokio::test]
+async fn any_method_can_be_requested() {
+    let asks = json!({ "resultType": "input_required", "requestState": "s" });
+    let (peer, seen) = server([discovered(), json!({ "tide": 1.5 }), asks]);
+    let connection = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
+    let params = json!({ "port": "oslo", "_meta": { "traceparent": "t" } });
+    let params = params.as_object().expect("an object");
+    let result = connection.request("org.example/tide", params).await;
+    assert_eq!(result.expect("a result"), json!({ "tide": 1.5 }));
+    let error = connection
+        .request("org.example/tide", params)
+        .await
+        .expect_err("asks");
+    assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
+    let seen = seen.lock().expect("unpoisoned").clone();
+    let sent = &seen[1]["params"];
+    assert_eq!(
+        (&seen[1]["method"], &sent["port"]),
+        (&json!("org.example/tide"), &json!("oslo"))
+    );
+    assert_eq!(sent["_meta"]["traceparent"], "t");
+    assert_eq!(
+        sent["_meta"]["io.modelcontextprotocol/protocolVersion"],
+        "2026-07-28"
+    );
+    assert!(!connection.is_closed());
+    let clone = connection.clone();
+    connection.close().await;
+    assert!(clone.is_closed());
 }

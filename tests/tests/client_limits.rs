@@ -280,7 +280,7 @@ async fn a_completion_has_its_metadata_once() {
             .into_iter()
             .collect(),
     );
-    connection.complete(&params).await.expect("a completion");
+    connection.complete(params).await.expect("a completion");
     let text = &seen.texts()[0];
     assert_eq!(text.matches(r#""_meta""#).count(), 1, "{text}");
     let meta = &seen.messages()[0]["params"]["_meta"];

@@ -210,7 +210,7 @@ async fn a_call_that_waits_for_the_server_comes_back_as_later() {
     let mut pauses = Vec::new();
     while let Outcome::Later(paused) = outcome {
         assert_eq!(paused.questions().count(), 0);
-        pauses.push(paused.pause().as_millis());
+        pauses.push(paused.retry_after().as_millis());
         outcome = client.resume(paused).await.expect("an outcome");
     }
     assert!(matches!(outcome, Outcome::Done(_)));
@@ -349,4 +349,58 @@ async fn a_call_goes_on_in_the_revision_it_was_begun_in() {
         .expect_err("another revision");
     assert!(error.to_string().contains("2025-11-25"), "{error}");
     assert!(seen.messages().is_empty());
+}
+
+/// What a person has answered outlives whatever happens to the call afterwards.
+#[tokio::test]
+async fn answers_survive_an_interruption() {
+    let unavailable = json!({ "code": -32603, "message": "Try again" });
+    let client = Client::new("tests", "1.0")
+        .by_hand([Kind::Url])
+        .work_timeout(std::time::Duration::from_millis(100))
+        .on_form(|form| async move { form.accept(json!({ "ok": true })) });
+    let asked = || asking([("a", form("?"))], Some("s"));
+    for rest in [vec![asked()], vec![asked(), unavailable]] {
+        let (peer, _) = answers(rest);
+        let connection = client.connect(peer).await.expect("connected");
+        let error = connection
+            .call_tool("t", json!({ "x": 1 }))
+            .await
+            .expect_err("lost");
+        let paused = error.into_paused().expect("the call as it stood");
+        assert_eq!(paused.unanswered().count(), 0);
+        let (peer, seen) = answers([text("done")]);
+        let connection = client.connect(peer).await.expect("connected");
+        let outcome = connection
+            .resume::<CallToolResult>(paused)
+            .await
+            .expect("an outcome");
+        assert!(matches!(outcome, Outcome::Done(_)));
+        let params = &seen.messages()[0]["params"];
+        assert_eq!(params["requestState"], "s");
+        assert_eq!(params["inputResponses"]["a"]["content"]["ok"], true);
+    }
+    // One of two answers was there when the other was refused.
+    let (peer, seen) = answers([asking([("a", form("?")), ("b", roots())], Some("s"))]);
+    let refusing = client.clone().on_roots(|roots| async move {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        roots.refuse("not today")
+    });
+    let connection = refusing.connect(peer).await.expect("connected");
+    let error = connection.call_tool("t", ()).await.expect_err("refused");
+    let paused = error.into_paused().expect("the call as it stood");
+    let open: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+    assert_eq!(open, ["b"]);
+    assert_eq!(seen.messages().len(), 1);
+    // Before anybody was asked there is nothing to keep, and after the end nothing to go on with.
+    let endless = asking([("a", form("?"))], None);
+    let (peer, _) = answers([endless.clone(), endless]);
+    let connection = client.max_rounds(1).connect(peer).await.expect("connected");
+    let error = connection
+        .call_tool("t", ())
+        .await
+        .expect_err("too many rounds");
+    assert!(error.into_paused().is_err());
+    let error = connection.call_tool("t", ()).await.expect_err("silence");
+    assert!(error.into_paused().is_err());
 }

@@ -119,7 +119,7 @@ impl End {
         assert!(text.len() < 4_000, "{} bytes: {text:.300}", text.len());
         assert!(!text.contains('\u{1b}'), "{text:?}");
         match error.kind() {
-            ErrorKind::Decode => Self::Decode,
+            ErrorKind::Decode | ErrorKind::SchemaMismatch(_) => Self::Decode,
             ErrorKind::Transport => Self::Transport,
             ErrorKind::TimedOut { clock, .. } => Self::TimedOut(*clock),
             ErrorKind::RoundsExceeded(_) => Self::Rounds,

@@ -565,7 +565,7 @@ async fn headers_are_corrected_once() {
         assert_eq!(End::of(&outcome), End::Protocol(-32020), "{outcome:?}");
         assert_eq!(met.requests("tools/call"), calls);
     }
-    // However long the list, the call has no more time than it has.
+    // However long the list, the call has no more time than it has, and its error is what began it.
     let endless = [Wait(50), tools("", r#","nextCursor":"$N""#)];
     let rogue = Rogue::new()
         .on("tools/call", [Say(refused(-32020))])
@@ -575,7 +575,7 @@ async fn headers_are_corrected_once() {
     let started = Instant::now();
     let call = CallTool::new("rogue", json!({ "a": 1 })).work_timeout(WORK);
     let outcome = timeout(BUDGET, connection.call(call)).await;
-    assert_eq!(End::of(&outcome.expect("in time")), LATE);
+    assert_eq!(End::of(&outcome.expect("in time")), End::Protocol(-32020));
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
 }
 

@@ -57,7 +57,9 @@ fn filled_in(form: &ElicitRequestFormParams, answer: ElicitResult) -> Result<(),
     match Foreign::form(&schema).violations(&Value::Object(content)) {
         Some(violations) if violations.is_empty() => Ok(()),
         Some(violations) => Err(violations.lines().collect()),
-        None => Err(vec!["the form takes too long to check".to_owned()]),
+        None => Err(vec![
+            "the form cannot be checked: its schema is wrong, or takes too long".to_owned(),
+        ]),
     }
 }
 

@@ -86,11 +86,11 @@ pub enum Traffic<'a> {
 impl Client {
     /// A client of this name and version that can answer nothing yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self::of(Implementation::new(name, version))
+        Self::with_info(Implementation::new(name, version))
     }
 
     /// A client that says more about itself.
-    pub fn of(info: Implementation) -> Self {
+    pub fn with_info(info: Implementation) -> Self {
         Self {
             info,
             anonymous: false,

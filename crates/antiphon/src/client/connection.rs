@@ -4,13 +4,14 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult,
-    GetPromptResult, Implementation, Method, Prompt, ReadResourceResult, RequestParams, Resource,
-    ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool, Version, code,
+    GetPromptResult, Implementation, MetaObject, Method, Prompt, ReadResourceResult, RequestParams,
+    Resource, ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool, Version, code,
     decode_result_text,
     method::{self, Complete, Discover},
 };
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
@@ -264,6 +265,40 @@ impl Connection {
         Subscription::open(self.0.clone(), filter).await
     }
 
+    /// Sends a request of an extension, or of any other method, and gives its result as it is.
+    /// It may not ask.
+    ///
+    /// # Errors
+    /// When there is no result.
+    pub async fn request(&self, method: &str, params: &Map<String, Value>) -> Result<Value, Error> {
+        let mut params = params.clone();
+        let options = Options {
+            meta: match params.shift_remove("_meta") {
+                Some(Value::Object(meta)) => meta,
+                _ => MetaObject::new(),
+            },
+            ..Options::default()
+        };
+        let leg = Leg {
+            method,
+            ..self.0.leg::<Discover>(&options)
+        };
+        let text = self.0.request(&leg, &params).await;
+        let result = text.and_then(|text| match serde_json::from_slice(&text) {
+            Ok(Value::Object(result)) if asks(&result) => {
+                Err(Error::decode("the server asks for input, where it may not"))
+            }
+            Ok(result) => Ok(result),
+            Err(error) => Err(Error::decode(error.to_string())),
+        });
+        result.map_err(|error| error.during(word(method)))
+    }
+
+    /// Whether the connection was closed on this side.
+    pub fn is_closed(&self) -> bool {
+        self.0.closed.is_cancelled()
+    }
+
     /// Throws away all answers that were kept.
     pub fn forget(&self) {
         self.0.cache.evict(|_| true);
@@ -276,6 +311,10 @@ impl Connection {
         self.0.closed.cancel();
         closing.await;
     }
+}
+
+fn asks(result: &Map<String, Value>) -> bool {
+    result.get("resultType").and_then(Value::as_str) == Some("input_required")
 }
 
 fn parts<M>(request: Request<M>) -> Result<(Target, Options), Error> {
@@ -418,7 +457,8 @@ impl Shared {
         }
         let clock = WorkClock::new(self, leg);
         let caller = clock.limit(self.transport.authorization()).await??;
-        if let Some(kept) = self.cache.get(&key, caller, Instant::now()) {
+        let kept = || self.cache.get(&key, caller, Instant::now());
+        if let Some(kept) = (!leg.options.fresh).then(kept).flatten() {
             return Ok(kept);
         }
         let generation = self.cache.generation();

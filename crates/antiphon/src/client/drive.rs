@@ -97,7 +97,13 @@ impl<'a> Drive<'a> {
                 outcome = rounds => outcome,
             },
         };
-        outcome.map_err(|error| error.during(during))
+        outcome.map_err(|error| {
+            let error = error.during(during);
+            match self.rounds.is_retry() && can_go_on(&error) {
+                true => error.interrupted(self.pause()),
+                false => error,
+            }
+        })
     }
 
     async fn rounds<T: Finished>(&mut self) -> Result<Outcome<T>, Error> {
@@ -117,6 +123,7 @@ impl<'a> Drive<'a> {
             };
             let asked = match result {
                 Ok(antiphon_types::Outcome::Complete(result)) => {
+                    self.rounds = Rounds::default();
                     self.shared.promised(&self.target, result.as_tool())?;
                     return Ok(Outcome::Done(result));
                 }
@@ -152,20 +159,19 @@ impl<'a> Drive<'a> {
         for (key, question) in asked.requests() {
             self.supported(key, question)?;
         }
-        let asks = u32::from(count > 0);
-        // A stored call may say anything.
-        let round = self.rounds.round().saturating_add(asks);
-        self.inspect(round, &asked)?;
         let keys = || asked.requests().map(|(key, _)| key).collect::<Vec<_>>();
-        tracing::debug!(call = %self.target, round, keys = ?keys(), "input required");
-        let limit = self
-            .options
-            .max_rounds
-            .unwrap_or(self.shared.client.max_rounds);
-        self.rounds.take(asked, limit).map_err(|last| {
+        tracing::debug!(call = %self.target, keys = ?keys(), "input required");
+        let seen = self.shared.client.on_round.as_ref().map(|_| asked.clone());
+        let max_rounds = self.shared.client.max_rounds;
+        let limit = self.options.max_rounds.unwrap_or(max_rounds);
+        let next = self.rounds.take(asked, limit).map_err(|last| {
             let message = format!("the server asks in more than {limit} rounds");
             Error::new(ErrorKind::RoundsExceeded(last), message)
-        })
+        })?;
+        if let Some(seen) = &seen {
+            self.inspect(self.rounds.round(), seen)?;
+        }
+        Ok(next)
     }
 
     /// Shows a round to whoever wants to see it first.
@@ -326,6 +332,23 @@ pub(super) fn is_loopback(host: &str) -> bool {
         || host
             .parse::<std::net::IpAddr>()
             .is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether a call that ended like this stands where it stood: nothing came back that the server
+/// has moved on with.
+fn can_go_on(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Protocol(_)
+            | ErrorKind::TimedOut { .. }
+            | ErrorKind::Refused { .. }
+            | ErrorKind::InvalidAnswer { .. }
+            | ErrorKind::Stopped { .. }
+            | ErrorKind::Unauthorized { .. }
+            | ErrorKind::Status(_)
+            | ErrorKind::Transport
+            | ErrorKind::Cancelled
+    )
 }
 
 /// Asks one question, again if the answer does not fit.

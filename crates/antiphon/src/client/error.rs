@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use antiphon_types::{ErrorObject, InputRequired, code};
+use antiphon_types::{CallToolResult, ErrorObject, InputRequired, code};
 
 use super::{Paused, excerpt};
 
@@ -21,6 +21,8 @@ struct Inner {
     during: Option<String>,
     message: String,
     source: Option<Boxed>,
+    /// The call as it stood, when somebody had answered already.
+    interrupted: Option<Box<Paused>>,
 }
 
 /// What kind of failure it is.
@@ -90,6 +92,9 @@ pub enum ErrorKind {
     Cancelled,
     /// What the server sent is no valid answer.
     Decode,
+    /// The structured content of a tool's result does not fit the tool's own output schema. The
+    /// tool ran; this is what it gave.
+    SchemaMismatch(Box<CallToolResult>),
     /// What the caller gave cannot be sent.
     Invalid,
 }
@@ -124,6 +129,7 @@ impl Error {
             during: None,
             message: message.into(),
             source: None,
+            interrupted: None,
         }))
     }
 
@@ -227,14 +233,28 @@ impl Error {
         }
     }
 
-    /// The call that waits to be resumed, if it is one.
+    /// Keeps the call as it stood: what a person has answered is not to be lost.
+    pub(crate) fn interrupted(mut self, paused: Paused) -> Self {
+        self.0.interrupted = Some(Box::new(paused));
+        self
+    }
+
+    /// The call as it stands, if it can go on: it waits for answers by hand, or it was
+    /// interrupted after some were given, and has them still.
+    ///
+    /// Whether to resume one that was interrupted depends on the [`kind`](Self::kind): when the
+    /// response was lost, the server may have done its part already.
     ///
     /// # Errors
     /// The error itself, if there is no such call in it.
-    pub fn into_paused(self) -> Result<Paused, Self> {
-        match self.0.kind {
-            ErrorKind::Paused(paused) | ErrorKind::NotResumed(paused) => Ok(*paused),
-            _ => Err(self),
+    pub fn into_paused(mut self) -> Result<Paused, Self> {
+        match (self.0.interrupted.take(), self.0.kind) {
+            (Some(paused), _)
+            | (None, ErrorKind::Paused(paused) | ErrorKind::NotResumed(paused)) => Ok(*paused),
+            (None, kind) => {
+                self.0.kind = kind;
+                Err(self)
+            }
         }
     }
 }
@@ -256,8 +276,13 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind: &dyn fmt::Debug = match &self.0.kind {
+            // A result may be of any size.
+            ErrorKind::SchemaMismatch(_) => &format_args!("SchemaMismatch(..)"),
+            kind => kind,
+        };
         f.debug_struct("Error")
-            .field("kind", &self.0.kind)
+            .field("kind", kind)
             .field("text", &format_args!("{self}"))
             .finish()
     }

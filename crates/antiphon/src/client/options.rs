@@ -18,6 +18,8 @@ pub(super) struct Options {
     pub(super) on_progress: Option<OnProgress>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) meta: MetaObject,
+    /// Nothing that was kept will do.
+    pub(super) fresh: bool,
 }
 
 impl Options {

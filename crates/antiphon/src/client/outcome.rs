@@ -17,7 +17,7 @@ pub enum Outcome<T> {
     Done(T),
     /// The server asks something that the caller has to answer. Answer, and resume.
     Paused(Paused),
-    /// The server is not ready. Wait a little ([`Paused::pause`]), and resume.
+    /// The server is not ready. Wait a little ([`Paused::retry_after`]), and resume.
     Later(Paused),
 }
 

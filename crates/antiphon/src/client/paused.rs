@@ -117,7 +117,7 @@ impl Paused {
     }
 
     /// How long to wait before resuming a call that waits for the server.
-    pub fn pause(&self) -> Duration {
+    pub fn retry_after(&self) -> Duration {
         self.rounds.pause(0)
     }
 

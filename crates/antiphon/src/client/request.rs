@@ -50,6 +50,13 @@ impl ReadResource {
     pub fn new(uri: impl Into<String>) -> Self {
         Self::to(Ok(Target::resource(uri.into())))
     }
+
+    /// Asks the server, also if what it said last may still be used.
+    #[must_use]
+    pub fn fresh(mut self) -> Self {
+        self.options.fresh = true;
+        self
+    }
 }
 
 /// PROMPT-C-02

@@ -10,7 +10,7 @@ use antiphon_core::mirror::HeaderParams;
 use antiphon_types::{CallToolResult, Tool};
 use serde_json::{Value, value::RawValue};
 
-use super::Error;
+use super::{Error, ErrorKind};
 use crate::schema::Foreign;
 
 /// Most bytes of definitions that are remembered, roughly.
@@ -165,25 +165,28 @@ impl Known {
     /// Whether a result keeps what the tool's definition promises (TOOL-C-05).
     ///
     /// # Errors
-    /// What it does not keep.
+    /// What it does not keep, with the result itself. A definition that cannot be checked
+    /// promises nothing.
     pub(super) fn check(&self, result: &CallToolResult) -> Result<(), Error> {
         let Some(output) = self.output.as_ref().filter(|_| !result.failed()) else {
             return Ok(());
         };
+        let broken = |what: String| {
+            let kind = ErrorKind::SchemaMismatch(Box::new(result.clone()));
+            Err(Error::new(kind, what))
+        };
         let Some(content) = &result.structured_content else {
-            return Err(Error::decode(
-                "the tool promises structured content and sent none",
-            ));
+            return broken("the tool promises structured content and sent none".to_owned());
         };
         let Some(violations) = output.violations(content) else {
-            tracing::debug!("the tool's own schema takes too long to check");
+            tracing::warn!("a result is not checked: its schema is wrong, or takes too long");
             return Ok(());
         };
         match violations.is_empty() {
             true => Ok(()),
-            false => Err(Error::decode(format!(
+            false => broken(format!(
                 "the structured content does not fit the tool's own schema:\n{violations}"
-            ))),
+            )),
         }
     }
 }

@@ -69,6 +69,13 @@ impl Checker {
         }
     }
 
+    /// Whether the schema itself is right.
+    #[cfg(feature = "client")]
+    pub(super) fn is_usable(&self) -> bool {
+        let validator = || validator(&self.schema, self.rules);
+        self.validator.get_or_init(validator).is_ok()
+    }
+
     /// The schema itself.
     #[cfg(feature = "client")]
     pub(super) fn schema(&self) -> &Value {

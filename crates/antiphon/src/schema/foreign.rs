@@ -39,11 +39,13 @@ impl Foreign {
         }
     }
 
-    /// What the schema forbids about a value; none if it would take too long to find out.
+    /// What the schema forbids about a value; none if it is wrong itself, or it would take too
+    /// long to find out.
     pub(crate) fn violations(&self, value: &Value) -> Option<Violations> {
         let schema = self.checker.schema();
         let tame = self.tame.get_or_init(|| Survey::of(schema));
-        (*tame && is_affordable(schema, value)).then(|| self.checker.violations(value))
+        let checked = *tame && is_affordable(schema, value) && self.checker.is_usable();
+        checked.then(|| self.checker.violations(value))
     }
 }
 
