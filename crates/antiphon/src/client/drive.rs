@@ -6,9 +6,7 @@ use antiphon_core::{
     exchange::{Next, Rounds},
     question::Kind,
 };
-use antiphon_types::{
-    ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired,
-};
+use antiphon_types::{ClientCapabilities, ErrorObject, InputRequest, InputRequired};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, value::RawValue};
 use tokio::{
@@ -23,6 +21,7 @@ use super::{
     error::Boxed,
     excerpt::{sentence, word},
     handlers::Asking,
+    links::insecure,
     options::Options,
     question::{About, Round},
     shared::{Leg, Shared, after, envelope},
@@ -303,35 +302,6 @@ pub(super) fn unsupported(
         Some(kind) => Some(kind.not_supported().to_owned()),
         None => Some(format!("{} not supported", question.method())),
     }
-}
-
-/// ELIC-C-14: why a link must not even be shown; `None` if it may.
-fn insecure(question: &InputRequest) -> Option<String> {
-    let InputRequest::Elicit(ElicitRequestParams::Url(link)) = question else {
-        return None;
-    };
-    // Whatever stands behind a `#` is not looked at by the parser.
-    let plain = link.url.bytes().all(|byte| byte.is_ascii_graphic());
-    let url: Option<http::Uri> = link.url.parse().ok().filter(|_| plain);
-    let safe = url.as_ref().is_some_and(|url| match url.scheme_str() {
-        // `https://bank.example@evil.example` leads to the latter.
-        _ if url.authority().is_some_and(|to| to.as_str().contains('@')) => false,
-        Some("https") => url.host().is_some(),
-        Some("http") => url.host().is_some_and(is_loopback),
-        _ => false,
-    });
-    (!safe).then(|| {
-        "Links must be https, or to this very machine, plain ASCII, and name no user".to_owned()
-    })
-}
-
-/// Whether a host is this very machine.
-pub(super) fn is_loopback(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }
 
 /// Whether a call that ended like this stands where it stood: nothing came back that the server

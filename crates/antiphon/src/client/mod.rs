@@ -8,7 +8,6 @@
 //! [`Connection::resume`] goes on with it, today or in another process.
 
 mod cache;
-mod channel;
 mod check;
 #[expect(
     clippy::module_inception,
@@ -22,22 +21,16 @@ mod error;
 mod event;
 mod excerpt;
 mod handlers;
-#[cfg(feature = "http")]
-mod http;
 mod identity;
+mod links;
 mod listen;
 mod listing;
-mod memory;
 mod options;
 mod outcome;
 mod paused;
 mod question;
 mod request;
 mod shared;
-#[cfg(feature = "stdio")]
-mod stdio;
-#[cfg(feature = "stdio")]
-mod streams;
 mod target;
 mod tools;
 mod transport;
@@ -46,14 +39,11 @@ pub use antiphon_core::{
     question::Kind,
     seal::{Key, WeakKey},
 };
-pub use channel::Channel;
 pub use client::{Client, Traffic};
 pub use connection::Connection;
 pub use discover::Negotiated;
 pub use error::{Clock, Error, ErrorKind};
 pub use event::Event;
-#[cfg(feature = "http")]
-pub use http::{Bearer, Challenge, Http, HttpTransport};
 pub use identity::Identity;
 pub use listen::{Change, Subscription};
 pub use listing::Listing;
@@ -61,12 +51,12 @@ pub use outcome::{Completed, Finished, Outcome};
 pub use paused::{Answer, Paused};
 pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
-#[cfg(feature = "stdio")]
-pub use stdio::{Process, Stderr, Stdio};
-#[cfg(feature = "stdio")]
-pub use streams::Streams;
 pub use target::Target;
-pub use transport::{Connect, Events, Incoming, Outgoing, Pending, Transport};
+#[cfg(feature = "http")]
+pub use transport::{Bearer, Challenge, Http, HttpTransport};
+pub use transport::{Channel, Connect, Events, Incoming, Outgoing, Pending, Transport};
+#[cfg(feature = "stdio")]
+pub use transport::{Process, Stderr, Stdio, Streams};
 
 /// The TLS library behind [`Http::tls_config`].
 #[cfg(feature = "tls")]

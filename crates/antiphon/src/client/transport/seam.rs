@@ -13,7 +13,7 @@ use futures_core::Stream;
 
 use antiphon_types::Version;
 
-use super::{Error, Event, Identity};
+use crate::client::{Error, Event, Identity};
 
 /// A future of this module's traits.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -106,7 +106,7 @@ pub enum Incoming {
 
 impl Incoming {
     /// The next message.
-    pub(super) fn poll_next(
+    pub(in crate::client) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Error>>> {

@@ -7,10 +7,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    Channel, Connect, Error, Events, Identity,
-    channel::{Queue, Serving, Shared},
-};
+use super::channel::{Queue, Serving, Shared};
+use crate::client::{Channel, Connect, Error, Events, Identity};
 use crate::transport::{
     framing::{Line, Reader},
     one_line::one_line,

@@ -1,10 +1,8 @@
 //! [`Endpoint`]: the URL of a server, taken apart once, and where its redirects lead.
 
-use std::net::IpAddr;
-
 use http::{Uri, uri::Scheme};
 
-use crate::client::{Error, Identity};
+use crate::client::{Error, Identity, transport::is_loopback};
 
 /// The URL of a server.
 #[derive(Debug, Clone)]
@@ -101,18 +99,6 @@ fn without_secrets(url: &str) -> String {
         (Some(at), Some(start)) if start < at => format!("{}...{}", &url[..start + 2], &url[at..]),
         (Some(at), _) => format!("...{}", &url[at..]),
         _ => url.to_owned(),
-    }
-}
-
-/// Whether a host is this machine.
-pub(super) fn is_loopback(host: &str) -> bool {
-    let name = host.trim_start_matches('[').trim_end_matches(']');
-    match name.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => {
-            name.eq_ignore_ascii_case("localhost")
-                || name.to_ascii_lowercase().ends_with(".localhost")
-        }
     }
 }
 
@@ -227,28 +213,6 @@ mod tests {
             let text = unusable("the URL", url, "no").to_string();
             assert!(!text.contains("hidden"), "{text}");
             assert!(text.contains("example.com"), "{text}");
-        }
-    }
-
-    #[test]
-    fn loopback_is_this_machine_only() {
-        for host in [
-            "localhost",
-            "LocalHost",
-            "a.localhost",
-            "127.0.0.1",
-            "127.9.9.9",
-            "[::1]",
-        ] {
-            assert!(is_loopback(host), "{host}");
-        }
-        for host in [
-            "localhost.example.com",
-            "127.0.0.1.example.com",
-            "notlocalhost",
-            "10.0.0.1",
-        ] {
-            assert!(!is_loopback(host), "{host}");
         }
     }
 

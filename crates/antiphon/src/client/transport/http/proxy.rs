@@ -5,8 +5,8 @@ use std::fmt;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use super::endpoint::{Endpoint, is_loopback, unusable};
-use crate::client::Error;
+use super::endpoint::{Endpoint, unusable};
+use crate::client::{Error, transport::is_loopback};
 
 /// Which proxy to use.
 #[derive(Debug, Clone, Default)]

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{Options, life};
 use crate::client::{
-    Error, Events, Identity, Incoming, Outgoing, Pending, Transport, channel::Shared,
+    Error, Events, Identity, Incoming, Outgoing, Pending, Transport, transport::channel::Shared,
 };
 
 /// A server in a process of its own, as [`Stdio`](super::Stdio) started it.

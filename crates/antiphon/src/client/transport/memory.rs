@@ -5,10 +5,8 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use tokio::{sync::mpsc, time::timeout};
 
-use super::{
-    Channel, Connect, Error, Events, Identity,
-    channel::{Queue, Serving, Shared},
-};
+use super::channel::{Queue, Serving, Shared};
+use crate::client::{Channel, Connect, Error, Events, Identity};
 use crate::transport::memory::Peer;
 
 /// How long a server may take to end once nobody sends any more.

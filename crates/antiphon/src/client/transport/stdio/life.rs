@@ -9,8 +9,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Options, group::Group, said::Said};
 use crate::client::{
     Error, Events, Identity,
-    channel::{Serving, Shared},
-    streams::{DRAIN, FLUSH, lost, read, write},
+    transport::{
+        channel::{Serving, Shared},
+        streams::{DRAIN, FLUSH, lost, read, write},
+    },
 };
 
 /// A task of a life, which ends with it.

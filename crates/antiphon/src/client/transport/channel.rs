@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use self::{head::Whose, queue::Request, slot::Slot};
-use super::{
+use crate::client::{
     Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, excerpt::excerpt,
 };
 

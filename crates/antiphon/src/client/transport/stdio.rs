@@ -10,7 +10,8 @@ use std::{fmt, process::Stdio as Pipe, time::Duration};
 use tokio::process::Command;
 
 use self::group::Group;
-use super::{Connect, Error, Events, Identity, streams::MAX_MESSAGE_BYTES};
+use super::streams::MAX_MESSAGE_BYTES;
+use crate::client::{Connect, Error, Events, Identity};
 
 pub use process::Process;
 

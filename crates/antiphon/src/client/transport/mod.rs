@@ -1,0 +1,22 @@
+//! Ways to a server.
+
+mod channel;
+#[cfg(feature = "http")]
+mod http;
+mod loopback;
+mod memory;
+mod seam;
+#[cfg(feature = "stdio")]
+mod stdio;
+#[cfg(feature = "stdio")]
+mod streams;
+
+pub use channel::Channel;
+#[cfg(feature = "http")]
+pub use http::{Bearer, Challenge, Http, HttpTransport};
+pub(super) use loopback::is_loopback;
+pub use seam::{Connect, Events, Incoming, Outgoing, Pending, Transport};
+#[cfg(feature = "stdio")]
+pub use stdio::{Process, Stderr, Stdio};
+#[cfg(feature = "stdio")]
+pub use streams::Streams;
