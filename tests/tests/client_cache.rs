@@ -177,3 +177,51 @@ async fn a_change_makes_answers_stale() {
     // The subscription, one read, two pages.
     assert_eq!(seen.messages().len(), 8);
 }
+
+/// What changed before a subscription was acknowledged, nobody told: what is kept may be stale.
+#[tokio::test]
+async fn a_subscription_starts_with_fresh_answers() {
+    let (connection, seen) = connect(&client()).await;
+    connection.tools().all().await.expect("tools");
+    let (x, z) = (
+        read(&connection, "long://x").await,
+        read(&connection, "long://z").await,
+    );
+    let filter = SubscriptionFilter::new().tools().resource("long://x");
+    let _changes = connection.listen(filter).await.expect("acknowledged");
+    let before = seen.messages().len();
+    connection.tools().all().await.expect("tools");
+    assert_ne!(read(&connection, "long://x").await, x);
+    assert_eq!(read(&connection, "long://z").await, z);
+    assert_eq!(seen.messages().len(), before + 3);
+}
+
+/// A process that was started anew is another server, whatever the last one said may be kept.
+#[tokio::test]
+async fn a_server_that_was_started_anew_is_asked_anew() {
+    let mortal = r#"
+        answer() { printf '{"jsonrpc":"2.0","id":%s,"result":{%s}}\n' "$id" "$1"; }
+        while read -r line; do
+            id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+            case $line in
+                *server/discover*) answer '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"' ;;
+                *tools/list*) answer '"tools":[{"name":"of-'$$'","inputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":"public"' ;;
+                *) exit 1 ;;
+            esac
+        done"#;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", mortal]);
+    let way = antiphon::Stdio::spawn(command).restart(3);
+    let connection = client().connect(way).await.expect("connected");
+    let first = connection.tools().all().await.expect("tools");
+    assert_eq!(connection.tools().all().await.expect("kept"), first);
+    connection.call_tool("die", ()).await.expect_err("it dies");
+    // The next request starts it anew; what was kept is of the one that died.
+    connection.prompts().all().await.expect_err("it dies again");
+    connection
+        .call_tool("die", ())
+        .await
+        .expect_err("and again");
+    assert_ne!(connection.tools().all().await.expect("tools"), first);
+    connection.close().await;
+}

@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use antiphon::{
-    Client, Http, Stdio,
-    client::{ErrorKind, Event, Identity, Negotiated, Traffic},
+    Client, Http, Kind, Stdio,
+    client::{Connect, ErrorKind, Event, Identity, Negotiated, Paused, Traffic},
     memory::{self, Peer},
-    types::{Implementation, Version},
+    types::{CallToolResult, Implementation, ListRootsResult, Version},
 };
 use antiphon_tests::script::{discovered, respond, text};
 use serde_json::{Value, json};
@@ -267,4 +267,66 @@ async fn any_method_can_be_requested() {
     let clone = connection.clone();
     connection.close().await;
     assert!(clone.is_closed());
+}
+
+/// A server's name is its user's choice, and part of what it is.
+#[tokio::test]
+async fn servers_can_be_named() {
+    let asks = json!({ "resultType": "input_required", "inputRequests": { "r": { "method": "roots/list" } } });
+    let client = Client::new("desk", "1.0").by_hand([Kind::Roots]);
+    let (peer, _) = server([discovered(), asks]);
+    let work = client.connect(peer.named("work")).await.expect("connected");
+    assert_eq!(work.server().to_string(), "work (this process)");
+    let error = work.call_tool("t", ()).await.expect_err("by hand");
+    let paused = error.into_paused().expect("the call");
+    let paused = paused.answer("r", ListRootsResult::new(Vec::new()));
+    let stored = serde_json::to_string(&paused).expect("JSON");
+    for (name, is_it) in [("home", false), ("work", true)] {
+        let (peer, seen) = server([discovered(), text("done")]);
+        let connection = client.connect(peer.named(name)).await.expect("connected");
+        let paused: Paused = serde_json::from_str(&stored).expect("read");
+        let outcome = connection.resume::<CallToolResult>(paused).await;
+        assert_eq!(outcome.is_ok(), is_it, "{outcome:?}");
+        assert_eq!(
+            seen.lock().expect("unpoisoned").len(),
+            1 + usize::from(is_it)
+        );
+    }
+}
+
+/// A host that lists whatever its servers have need not look at what they offer first.
+#[tokio::test]
+async fn a_server_without_such_things_has_an_empty_list_of_them() {
+    let unknown = json!({ "code": -32601, "message": "Method not found" });
+    let (peer, _) = server([discovered(), unknown.clone(), unknown]);
+    let connection = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
+    assert_eq!(connection.prompts().all().await.expect("none"), []);
+    // It says that it has tools.
+    let error = connection.tools().all().await.expect_err("a lie");
+    assert_eq!(error.code(), Some(-32601));
+}
+
+/// The first error that most authors of clients meet says what to do.
+#[tokio::test]
+async fn a_missing_capability_is_named_with_its_callback() {
+    let data = json!({ "requiredCapabilities": { "elicitation": { "form": {} }, "sampling": { "tools": {} } } });
+    let missing = json!({ "code": -32021, "message": "No", "data": data });
+    let (peer, _) = server([discovered(), missing]);
+    let connection = Client::new("desk", "1.0")
+        .connect(peer)
+        .await
+        .expect("connected");
+    let error = connection.call_tool("t", ()).await.expect_err("refused");
+    let text = error.to_string();
+    assert!(
+        text.contains("`Client::on_form`, or `by_hand([Kind::Form])`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("on_sample_with_tools") && !text.contains("`Client::on_sample`"),
+        "{text}"
+    );
 }

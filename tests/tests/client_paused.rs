@@ -129,10 +129,13 @@ async fn a_call_that_cannot_be_resumed_comes_back_unharmed() {
     let client = by_hand().connect(peer).await.expect("connected");
     type Spoil = fn(Paused) -> Paused;
     let spoilt: [(Spoil, &str); 4] = [
-        (|paused| paused, "`a` is not answered; `b` is not answered"),
+        (
+            |paused| paused,
+            "`a`: it is not answered; `b`: it is not answered",
+        ),
         (
             |paused| paused.answer("c", Answer::decline()),
-            "there is no question `c`",
+            "`c`: there is no such question",
         ),
         (
             |paused| paused.answer("a", Answer::accept(json!({"ok": "yes"}))),
@@ -153,7 +156,7 @@ async fn a_call_that_cannot_be_resumed_comes_back_unharmed() {
             .await
             .expect_err(why);
         assert!(
-            matches!(error.kind(), ErrorKind::NotResumed(_)),
+            matches!(error.kind(), ErrorKind::NotResumed { .. }),
             "{error:?}"
         );
         assert!(error.to_string().contains(why), "{error}");
@@ -403,4 +406,78 @@ async fn answers_survive_an_interruption() {
     assert!(error.into_paused().is_err());
     let error = connection.call_tool("t", ()).await.expect_err("silence");
     assert!(error.into_paused().is_err());
+}
+
+/// What is wrong with answers is told question by question, also before there is a connection.
+#[tokio::test]
+async fn problems_are_told_one_by_one() {
+    let questions = asking([("a", form("?")), ("b", form("?"))], Some("s"));
+    let paused = paused(&by_hand(), questions).await;
+    assert!(paused.problems().is_empty());
+    let paused = paused
+        .answer("a", Answer::accept(json!({ "ok": 7 })))
+        .answer("z", Answer::decline());
+    let keys: Vec<_> = paused
+        .problems()
+        .into_iter()
+        .map(|problem| problem.key)
+        .collect();
+    assert_eq!(keys, [Some("z".to_owned()), Some("a".to_owned())]);
+    let (peer, _) = answers([text("done")]);
+    let client = by_hand().connect(peer).await.expect("connected");
+    let error = client
+        .resume::<CallToolResult>(paused)
+        .await
+        .expect_err("problems");
+    assert_eq!(error.paused().expect("the call").round(), 1);
+    let ErrorKind::NotResumed { paused, problems } = error.into_kind() else {
+        panic!("another kind")
+    };
+    let told: Vec<_> = problems
+        .iter()
+        .map(|it| (it.key.as_deref(), it.what.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some("z"), "there is no such question"),
+            (Some("a"), "ok: must be true or false"),
+            (Some("b"), "it is not answered"),
+        ]
+    );
+    // What nobody asked is forgotten; what does not fit can be answered anew.
+    let yes = || Answer::accept(json!({ "ok": true }));
+    let paused = paused.answer("a", yes()).answer("b", yes());
+    client.resume::<CallToolResult>(paused).await.expect("done");
+}
+
+/// Of two calls that look the same a callback knows which is which, and the server does not.
+#[tokio::test]
+async fn a_tag_stays_with_the_call() {
+    let (peer, seen) = answers([asking([("a", form("?"))], None), text("done")]);
+    let client = Client::new("tests", "1.0")
+        .by_hand([Kind::Url])
+        .on_round(|round| match round.tag() {
+            Some("chat 7") => Ok(()),
+            _ => Err("another conversation"),
+        })
+        .on_form(|form| async move {
+            match form.tag() {
+                Some("chat 7") => form.accept(json!({ "ok": true })),
+                _ => form.refuse("whose is it?"),
+            }
+        });
+    let connection = client.connect(peer).await.expect("connected");
+    let call = CallTool::new("t", ()).tag("chat 7");
+    connection.call(call).await.expect("a result");
+    assert!(seen.texts().iter().all(|text| !text.contains("chat 7")));
+
+    let (peer, _) = answers([asking([("a", link("https://x.org"))], None)]);
+    let connection = client.connect(peer).await.expect("connected");
+    let call = CallTool::new("t", ()).tag("chat 7");
+    let error = connection.call(call).await.expect_err("by hand");
+    let paused = error.into_paused().expect("the call");
+    let stored = serde_json::to_string(&paused).expect("JSON");
+    let paused: Paused = serde_json::from_str(&stored).expect("read");
+    assert_eq!(paused.tagged(), Some("chat 7"));
 }

@@ -1,6 +1,10 @@
 //! [`Connection`]: a client at one server.
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteRequestParams, CompleteResult, DiscoverResult,
@@ -15,9 +19,9 @@ use serde_json::{Map, Value};
 
 use super::{
     CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
-    Listing, Negotiated, Outcome, Paused, ReadResource, Request, Subscription, Target, Traffic,
+    Listing, Negotiated, Outcome, Paused, Problem, ReadResource, Request, Subscription, Target,
+    Traffic,
     cache::{Hint, Key},
-    check,
     discover::settle,
     drive::{Drive, unsupported},
     excerpt::{sentence, word},
@@ -181,44 +185,44 @@ impl Connection {
 
     /// Checks a paused call before anything is sent.
     fn resumable<T: Finished>(&self, mut paused: Paused) -> Result<Paused, Error> {
-        let mut wrong = std::mem::take(&mut paused.complaints);
+        let mut wrong = paused.problems();
+        paused.complaints.clear();
         if paused.server != *self.0.identity {
-            wrong.push(format!(
+            wrong.push(Problem::of(format!(
                 "it belongs to {}, and this is {}",
                 paused.server, self.0.identity
-            ));
+            )));
         }
         if paused.version != self.0.version() {
-            wrong.push(format!(
+            wrong.push(Problem::of(format!(
                 "it was begun in revision {}, and this connection speaks {}",
                 paused.version,
                 self.0.version()
-            ));
+            )));
         }
         if T::read(paused.target.method(), "null").is_none() {
-            wrong.push("its result has another type".to_owned());
+            wrong.push(Problem::of("its result has another type"));
         }
-        for asked in paused.rounds.questions() {
-            let key = word(&asked.key);
-            match &asked.answer {
-                Some(answer) => {
-                    let errors = check::errors(&asked.question, answer);
-                    wrong.extend(errors.iter().map(|error| format!("`{key}`: {error}")));
-                }
-                None if self.0.client.handlers.asking(&asked.question).is_some() => {
-                    let (client, declared) = (&self.0.client, &paused.capabilities);
-                    let why = unsupported(client, declared, &asked.question);
-                    wrong.extend(why.map(|why| format!("`{key}`: {why}")));
-                }
-                None => wrong.push(format!("`{key}` is not answered")),
+        for asked in paused.rounds.pending() {
+            if self.0.client.handlers.asking(&asked.question).is_none() {
+                wrong.push(Problem::with(&asked.key, "it is not answered"));
+                continue;
             }
+            let (client, declared) = (&self.0.client, &paused.capabilities);
+            let why = unsupported(client, declared, &asked.question);
+            wrong.extend(why.map(|why| Problem::with(&asked.key, why)));
         }
         if wrong.is_empty() {
             return Ok(paused);
         }
         let call = paused.call().to_string();
-        let message = format!("the call cannot be resumed: {}", wrong.join("; "));
-        Err(Error::new(ErrorKind::NotResumed(Box::new(paused)), message).during(call))
+        let told: Vec<_> = wrong.iter().map(ToString::to_string).collect();
+        let message = format!("the call cannot be resumed: {}", told.join("; "));
+        let kind = ErrorKind::NotResumed {
+            paused: Box::new(paused),
+            problems: wrong,
+        };
+        Err(Error::new(kind, message).during(call))
     }
 
     /// The server's tools, page after page. Over HTTP those whose definitions break the rules for
@@ -445,6 +449,15 @@ impl Shared {
         self.kept(key, leg, self.request(leg, params)).await
     }
 
+    /// Forgets what is known of a server that is not the one it was.
+    fn meet(&self) {
+        let life = self.transport.life();
+        if self.life.swap(life, Ordering::SeqCst) != life {
+            self.cache.evict(|_| true);
+            self.tools.forget();
+        }
+    }
+
     /// An answer that was kept, or a new one, which may be kept.
     pub(super) async fn kept(
         &self,
@@ -455,6 +468,7 @@ impl Shared {
         if !self.client.cache || leg.options.says_more() {
             return request.await;
         }
+        self.meet();
         let clock = WorkClock::new(self, leg);
         let caller = clock.limit(self.transport.authorization()).await??;
         let kept = || self.cache.get(&key, caller, Instant::now());

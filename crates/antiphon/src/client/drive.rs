@@ -180,6 +180,7 @@ impl<'a> Drive<'a> {
         };
         let seen = Round {
             call: &self.target,
+            tag: self.options.tag.as_deref(),
             server: &self.shared.identity,
             round,
             asked,
@@ -231,6 +232,7 @@ impl<'a> Drive<'a> {
                 errors: Vec::new(),
                 server: self.shared.identity.clone(),
                 call: self.target.clone(),
+                tag: self.options.tag.clone(),
                 cancelled: cancelled.clone(),
                 deadline: deadline.into_std(),
             };

@@ -2,9 +2,12 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use antiphon_types::{CallToolResult, ErrorObject, InputRequired, code};
+use antiphon_core::question::Kind;
+use antiphon_types::{CallToolResult, ClientCapabilities, ErrorObject, InputRequired, code};
 
-use super::{Paused, excerpt};
+use serde::Deserialize;
+
+use super::{Paused, Problem, excerpt};
 
 /// Any error that can be boxed.
 pub(crate) type Boxed = Box<dyn StdError + Send + Sync>;
@@ -65,8 +68,13 @@ pub enum ErrorKind {
     },
     /// The call waits for answers that its caller gives by hand, see [`Error::into_paused`].
     Paused(Box<Paused>),
-    /// A paused call cannot be resumed as it is. It is in here, unharmed.
-    NotResumed(Box<Paused>),
+    /// A paused call cannot be resumed as it is. Nothing was sent.
+    NotResumed {
+        /// The call, unharmed.
+        paused: Box<Paused>,
+        /// Why, question by question.
+        problems: Vec<Problem>,
+    },
     /// The hook of [`Client::on_round`](super::Client::on_round) refused the questions.
     Stopped {
         /// In which round, from 1.
@@ -151,7 +159,9 @@ impl Error {
     /// The server answered with an error.
     pub(crate) fn protocol(error: ErrorObject) -> Self {
         let said = excerpt::lines(&error.message, 1000);
-        let message = format!("the server answered: {said} ({})", error.code);
+        let help = missing(&error).map(|kinds| format!("; it needs {kinds}"));
+        let help = help.unwrap_or_default();
+        let message = format!("the server answered: {said} ({}){help}", error.code);
         Self::new(ErrorKind::Protocol(error), message)
     }
 
@@ -233,6 +243,17 @@ impl Error {
         }
     }
 
+    /// The call as it stands, if it can go on; see [`into_paused`](Self::into_paused).
+    pub fn paused(&self) -> Option<&Paused> {
+        match (&self.0.interrupted, &self.0.kind) {
+            (Some(paused), _)
+            | (None, ErrorKind::Paused(paused) | ErrorKind::NotResumed { paused, .. }) => {
+                Some(paused)
+            }
+            _ => None,
+        }
+    }
+
     /// Keeps the call as it stood: what a person has answered is not to be lost.
     pub(crate) fn interrupted(mut self, paused: Paused) -> Self {
         self.0.interrupted = Some(Box::new(paused));
@@ -250,7 +271,9 @@ impl Error {
     pub fn into_paused(mut self) -> Result<Paused, Self> {
         match (self.0.interrupted.take(), self.0.kind) {
             (Some(paused), _)
-            | (None, ErrorKind::Paused(paused) | ErrorKind::NotResumed(paused)) => Ok(*paused),
+            | (None, ErrorKind::Paused(paused) | ErrorKind::NotResumed { paused, .. }) => {
+                Ok(*paused)
+            }
             (None, kind) => {
                 self.0.kind = kind;
                 Err(self)
@@ -260,6 +283,27 @@ impl Error {
 }
 
 /// Much of it may be a server's words, so nothing is repeated at any length, or as it is.
+/// What a server misses that a client could declare, and how.
+fn missing(error: &ErrorObject) -> Option<String> {
+    let data = error.data.as_ref()?;
+    let required = data.get("requiredCapabilities")?;
+    let required = ClientCapabilities::deserialize(required).ok()?;
+    let ways = [
+        (Kind::Form, "on_form"),
+        (Kind::Url, "on_url"),
+        (Kind::SampleWithTools, "on_sample_with_tools"),
+        (Kind::Sample, "on_sample"),
+        (Kind::Roots, "on_roots"),
+    ];
+    let tools = Kind::SampleWithTools.is_declared(&required);
+    let named = ways
+        .into_iter()
+        .filter(|(kind, _)| kind.is_declared(&required) && !(tools && *kind == Kind::Sample))
+        .map(|(kind, callback)| format!("`Client::{callback}`, or `by_hand([Kind::{kind:?}])`"));
+    let named = named.collect::<Vec<_>>().join(", and ");
+    (error.code == code::MISSING_CLIENT_CAPABILITY && !named.is_empty()).then_some(named)
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(during) = &self.0.during {

@@ -13,7 +13,8 @@ pub enum Event {
     Message(Bytes),
     /// Bytes that are no message at all, in short.
     Noise(String),
-    /// The transport failed, or ended where it should not have.
+    /// The transport failed, or ended where it should not have; or a request failed on its way,
+    /// whose caller is told as well.
     Transport(Error),
     /// A tool definition that breaks the rules for mirrored headers and is therefore hidden
     /// (HDR-C-08, HDR-C-09).

@@ -25,6 +25,13 @@ pub enum Identity {
     Memory,
     /// A transport of one's own.
     Other(String),
+    /// A server that its user gave a name, see [`Connect::named`](super::Connect::named).
+    Named {
+        /// The name.
+        name: String,
+        /// Where the client connected to.
+        server: Box<Self>,
+    },
 }
 
 impl Identity {
@@ -32,6 +39,7 @@ impl Identity {
     pub fn origin(&self) -> Option<&str> {
         match self {
             Self::Http { origin, .. } => Some(origin),
+            Self::Named { server, .. } => server.origin(),
             _ => None,
         }
     }
@@ -58,6 +66,7 @@ impl fmt::Display for Identity {
             }
             Self::Memory => f.write_str("this process"),
             Self::Other(name) => f.write_str(name),
+            Self::Named { name, server } => write!(f, "{name} ({server})"),
         }
     }
 }

@@ -110,6 +110,10 @@ impl Subscription {
                 return Err(lost());
             };
             if let Some(acknowledged) = subscription.acknowledgment(&message?)? {
+                // What changed until now, nobody told.
+                for change in covered(&acknowledged) {
+                    subscription.shared.changed(&change);
+                }
                 subscription.acknowledged = acknowledged;
                 return Ok(subscription);
             }
@@ -262,6 +266,23 @@ impl Stream for Subscription {
             }
         }
     }
+}
+
+/// The changes that a filter lets through.
+fn covered(filter: &SubscriptionFilter) -> Vec<Change> {
+    let resources = filter.resource_subscriptions.iter().flatten();
+    let lists = [
+        (filter.tools_list_changed, Change::Tools),
+        (filter.prompts_list_changed, Change::Prompts),
+        (filter.resources_list_changed, Change::Resources),
+    ];
+    let lists = lists
+        .into_iter()
+        .filter(|(wanted, _)| *wanted == Some(true));
+    lists
+        .map(|(_, change)| change)
+        .chain(resources.cloned().map(Change::Resource))
+        .collect()
 }
 
 fn another() -> Error {

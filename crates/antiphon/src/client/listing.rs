@@ -12,7 +12,7 @@ use std::{
 
 use antiphon_types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method,
-    PaginatedRequestParams, Prompt, Resource, ResourceTemplate, Tool, code,
+    PaginatedRequestParams, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool, code,
     method::{ListPrompts, ListResourceTemplates, ListResources, ListTools},
 };
 use futures_core::Stream;
@@ -76,15 +76,22 @@ trait List<T>: Method<Params = PaginatedRequestParams> {
 
     fn split(result: Self::Result) -> Page<T>;
 
+    /// Whether the server says that it has such a list.
+    fn is_offered(capabilities: &ServerCapabilities) -> bool;
+
     /// Has a look at the items.
     fn learn(_: &Shared, _: &mut Vec<T>) {}
 }
 
 macro_rules! lists {
-    ($($method:ty = $result:ident.$items:ident: $item:ty $(, $learn:expr)?;)*) => {$(
+    ($($method:ty = $result:ident.$items:ident: $item:ty, $offer:ident $(, $learn:expr)?;)*) => {$(
         impl List<$item> for $method {
             fn split(result: $result) -> Page<$item> {
                 Page { items: result.$items, next: result.next_cursor, bytes: 0 }
+            }
+
+            fn is_offered(capabilities: &ServerCapabilities) -> bool {
+                capabilities.$offer.is_some()
             }
 
             $(const LEARNS: bool = true;
@@ -97,10 +104,10 @@ macro_rules! lists {
 }
 
 lists! {
-    ListTools = ListToolsResult.tools: Tool, learn;
-    ListPrompts = ListPromptsResult.prompts: Prompt;
-    ListResources = ListResourcesResult.resources: Resource;
-    ListResourceTemplates = ListResourceTemplatesResult.resource_templates: ResourceTemplate;
+    ListTools = ListToolsResult.tools: Tool, tools, learn;
+    ListPrompts = ListPromptsResult.prompts: Prompt, prompts;
+    ListResources = ListResourcesResult.resources: Resource, resources;
+    ListResourceTemplates = ListResourceTemplatesResult.resource_templates: ResourceTemplate, resources;
 }
 
 /// HDR-C-08, HDR-C-09
@@ -126,8 +133,20 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         params.cursor = cursor;
         let options = Options::default();
         let leg = shared.leg::<M>(&options);
+        let known = shared.negotiated.get();
+        let offered = known.is_some_and(|known| M::is_offered(&known.capabilities));
         let text = shared.kept(key, &leg, shared.plain_text::<M>(&params, &options));
-        let text = text.await.map_err(|error| error.during(M::NAME))?;
+        let text = match text.await {
+            // A server that has no such things need not have a list of them.
+            Err(error) if error.code() == Some(code::METHOD_NOT_FOUND) && !offered => {
+                return Ok(Page {
+                    items: Vec::new(),
+                    next: None,
+                    bytes: 0,
+                });
+            }
+            text => text.map_err(|error| error.during(M::NAME))?,
+        };
         let page = decoded::<M>(&text).map_err(|error| {
             shared.unreadable(M::NAME, params.cursor.as_deref());
             error.during(M::NAME)

@@ -48,13 +48,13 @@ pub use identity::Identity;
 pub use listen::{Change, Subscription};
 pub use listing::Listing;
 pub use outcome::{Completed, Finished, Outcome};
-pub use paused::{Answer, Paused};
+pub use paused::{Answer, Paused, Problem};
 pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
 pub use target::Target;
 #[cfg(feature = "http")]
 pub use transport::{Bearer, Challenge, Http, HttpTransport};
-pub use transport::{Channel, Connect, Events, Incoming, Outgoing, Pending, Transport};
+pub use transport::{Channel, Connect, Events, Incoming, Named, Outgoing, Pending, Transport};
 #[cfg(feature = "stdio")]
 pub use transport::{Process, Stderr, Stdio, Streams};
 

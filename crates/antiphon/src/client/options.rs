@@ -18,6 +18,8 @@ pub(super) struct Options {
     pub(super) on_progress: Option<OnProgress>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) meta: MetaObject,
+    /// What the caller calls it.
+    pub(super) tag: Option<String>,
     /// Nothing that was kept will do.
     pub(super) fresh: bool,
 }
@@ -77,6 +79,14 @@ macro_rules! options {
             report: impl Fn(&$crate::types::ProgressNotificationParams) + Send + Sync + 'static,
         ) -> Self {
             self.options.on_progress = Some(std::sync::Arc::new(report));
+            self
+        }
+
+        /// Gives the call a name of one's own, such as the conversation it belongs to. Callbacks
+        /// see it ([`Question::tag`](super::Question::tag)); the server does not.
+        #[must_use]
+        pub fn tag(mut self, tag: impl Into<String>) -> Self {
+            self.options.tag = Some(tag.into());
             self
         }
 

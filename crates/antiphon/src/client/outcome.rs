@@ -21,6 +21,17 @@ pub enum Outcome<T> {
     Later(Paused),
 }
 
+impl<T> Outcome<T> {
+    /// The same with another result.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Done(result) => Outcome::Done(f(result)),
+            Self::Paused(paused) => Outcome::Paused(paused),
+            Self::Later(paused) => Outcome::Later(paused),
+        }
+    }
+}
+
 /// What a call ends with: the result of one of the three methods that may ask, or
 /// [`Completed`], any of them.
 pub trait Finished: sealed::Sealed + Sized + Send + 'static {

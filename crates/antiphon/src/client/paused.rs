@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{
-    Error, Identity, Target,
+    Error, Identity, Target, check,
+    excerpt::word,
     options::{Options, options},
 };
 
@@ -41,9 +42,9 @@ pub struct Paused {
     pub(super) target: Target,
     pub(super) rounds: Rounds,
     /// What was wrong with answers as they were given.
-    pub(super) complaints: Vec<String>,
-    /// What is special about the call. Only its metadata is stored: the rest are things of one
-    /// process.
+    pub(super) complaints: Vec<Problem>,
+    /// What is special about the call. Only its tag and its metadata are stored: the rest are
+    /// things of one process.
     pub(super) options: Options,
 }
 
@@ -58,6 +59,8 @@ struct Stored {
     protocol: Version,
     capabilities: ClientCapabilities,
     call: Target,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tag: Option<String>,
     #[serde(default, skip_serializing_if = "MetaObject::is_empty")]
     meta: MetaObject,
     rounds: Rounds,
@@ -121,17 +124,34 @@ impl Paused {
         self.rounds.pause(0)
     }
 
+    /// What is wrong with the answers so far: those that do not fit, and those that were given to
+    /// questions that nobody asked. What has no answer yet is in [`unanswered`](Self::unanswered).
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.complaints.clone();
+        for asked in self.rounds.questions() {
+            let errors = asked.answer.iter();
+            let errors = errors.flat_map(|answer| check::errors(&asked.question, answer));
+            problems.extend(errors.map(|what| Problem::with(&asked.key, what)));
+        }
+        problems
+    }
+
+    /// The name that the caller gave the call.
+    pub fn tagged(&self) -> Option<&str> {
+        self.options.tag.as_deref()
+    }
+
     /// Answers one question, or answers it anew. Whether the answer fits is checked when the
     /// call is resumed.
     #[must_use]
     pub fn answer(mut self, key: &str, answer: impl Into<Answer>) -> Self {
         let Answer(answer) = answer.into();
         match answer {
-            Err(why) => self.complaints.push(format!("`{key}`: {why}")),
+            Err(why) => self.complaints.push(Problem::with(key, why)),
             Ok(answer) => {
                 if !self.rounds.answer(key, Some(answer)) {
-                    self.complaints
-                        .push(format!("there is no question `{key}`"));
+                    let what = "there is no such question".to_owned();
+                    self.complaints.push(Problem::with(key, what));
                 }
             }
         }
@@ -170,6 +190,7 @@ impl Paused {
             protocol: self.version,
             capabilities: self.capabilities.clone(),
             call: self.target.clone(),
+            tag: self.options.tag.clone(),
             meta: self.options.meta.clone(),
             rounds: self.rounds.clone(),
         }
@@ -197,6 +218,7 @@ impl TryFrom<Stored> for Paused {
             return Err(format!("the question `{key}` stands twice"));
         }
         let options = Options {
+            tag: stored.tag,
             meta: stored.meta,
             ..Options::default()
         };
@@ -221,6 +243,43 @@ impl fmt::Debug for Paused {
             .field("round", &self.round())
             .field("unanswered", &keys)
             .finish_non_exhaustive()
+    }
+}
+
+/// Why a paused call cannot be resumed as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The question it is about; none if it is about the call.
+    pub key: Option<String>,
+    /// What is wrong, such as `copies: must be at most 9`. Nothing of the answer is repeated.
+    pub what: String,
+}
+
+impl Problem {
+    /// Of the call.
+    pub(super) fn of(what: impl Into<String>) -> Self {
+        Self {
+            key: None,
+            what: what.into(),
+        }
+    }
+
+    /// Of one question.
+    pub(super) fn with(key: &str, what: impl Into<String>) -> Self {
+        Self {
+            key: Some(key.to_owned()),
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key {
+            Some(key) => write!(f, "`{}`: {}", word(key), self.what),
+            None => f.write_str(&self.what),
+        }
     }
 }
 

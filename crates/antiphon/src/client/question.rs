@@ -44,6 +44,7 @@ pub(super) struct About {
     pub(super) errors: Vec<String>,
     pub(super) server: Arc<Identity>,
     pub(super) call: Arc<Target>,
+    pub(super) tag: Option<String>,
     pub(super) cancelled: CancellationToken,
     pub(super) deadline: Instant,
 }
@@ -67,6 +68,11 @@ impl<T> Question<T> {
     /// The call that led to the question.
     pub fn call(&self) -> &Target {
         &self.about.call
+    }
+
+    /// The name that the caller gave the call, see [`Request::tag`](super::Request::tag).
+    pub fn tag(&self) -> Option<&str> {
+        self.about.tag.as_deref()
     }
 
     /// In which round of the call it is asked, from 1.
@@ -194,6 +200,7 @@ impl Roots {
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
     pub(super) call: &'a Target,
+    pub(super) tag: Option<&'a str>,
     pub(super) server: &'a Identity,
     pub(super) round: u32,
     pub(super) asked: &'a InputRequired,
@@ -208,6 +215,11 @@ impl<'a> Round<'a> {
     /// Who asks: where this client connected to.
     pub fn server(&self) -> &'a Identity {
         self.server
+    }
+
+    /// The name that the caller gave the call.
+    pub fn tag(&self) -> Option<&'a str> {
+        self.tag
     }
 
     /// Which round it is, from 1. One that asks nothing but to come back does not count.

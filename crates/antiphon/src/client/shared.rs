@@ -4,7 +4,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -42,6 +42,8 @@ pub(super) struct Shared {
     pub(super) tools: Tools,
     /// Nothing is sent any more, and nobody waits for an answer.
     pub(super) closed: CancellationToken,
+    /// Which life of the server the answers that are kept come from.
+    pub(super) life: AtomicU64,
     ids: AtomicI64,
 }
 
@@ -87,6 +89,7 @@ impl Shared {
             cache: Cache::default(),
             tools: Tools::default(),
             closed: CancellationToken::new(),
+            life: AtomicU64::new(0),
             ids: AtomicI64::new(1),
         }
     }
@@ -275,7 +278,7 @@ impl Listeners {
             return log(&params);
         }
         match event {
-            Event::Transport(error) => tracing::warn!(%error, "the transport failed"),
+            Event::Transport(error) => tracing::debug!(%error, "the transport failed"),
             Event::Noise(text) => tracing::warn!(text, "the server sent what is no message"),
             Event::HiddenTool { name, why } => {
                 tracing::warn!(tool = %negotiate::shown(name), why, "a tool is hidden");

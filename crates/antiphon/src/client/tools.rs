@@ -80,6 +80,11 @@ impl Tools {
         }
     }
 
+    /// Forgets all.
+    pub(super) fn forget(&self) {
+        *self.lock() = Entries::default();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

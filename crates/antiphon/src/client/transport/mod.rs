@@ -5,6 +5,7 @@ mod channel;
 mod http;
 mod loopback;
 mod memory;
+mod named;
 mod seam;
 #[cfg(feature = "stdio")]
 mod stdio;
@@ -15,6 +16,7 @@ pub use channel::Channel;
 #[cfg(feature = "http")]
 pub use http::{Bearer, Challenge, Http, HttpTransport};
 pub(super) use loopback::is_loopback;
+pub use named::Named;
 pub use seam::{Connect, Events, Incoming, Outgoing, Pending, Transport};
 #[cfg(feature = "stdio")]
 pub use stdio::{Process, Stderr, Stdio};

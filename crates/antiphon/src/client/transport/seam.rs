@@ -13,6 +13,7 @@ use futures_core::Stream;
 
 use antiphon_types::Version;
 
+use super::Named;
 use crate::client::{Error, Event, Identity};
 
 /// A future of this module's traits.
@@ -29,6 +30,18 @@ pub trait Connect {
     /// When the server cannot be reached.
     fn connect(self, events: Events)
     -> impl Future<Output = Result<Self::Transport, Error>> + Send;
+
+    /// Gives the server a name of the user's, which becomes part of its [`Identity`].
+    ///
+    /// Two servers that differ only in their environment, or in a query, are one by where they
+    /// are connected to. With names of their own they are told apart: by whoever is asked a
+    /// question, and by calls that are paused.
+    fn named(self, name: impl Into<String>) -> Named<Self>
+    where
+        Self: Sized,
+    {
+        Named::new(self, name.into())
+    }
 }
 
 /// Carries requests to one server and its messages back.
@@ -55,6 +68,12 @@ pub trait Transport: Send + Sync + 'static {
     /// (HDR-C-07, HDR-C-10).
     fn mirrors(&self) -> bool {
         false
+    }
+
+    /// Changes when the server behind is not the one it was, such as a process that was started
+    /// anew: what is known of it is out of date.
+    fn life(&self) -> u64 {
+        0
     }
 
     /// Ends the connection in good order.

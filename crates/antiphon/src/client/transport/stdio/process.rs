@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -24,6 +27,8 @@ pub struct Process {
     /// The process as it lives now, or as it lived last.
     life: Mutex<Arc<Shared>>,
     starter: tokio::sync::Mutex<Starter>,
+    /// How often it was started anew.
+    lives: AtomicU64,
 }
 
 /// What starts the process.
@@ -53,6 +58,7 @@ impl Process {
                 events,
                 in_vain: 0,
             }),
+            lives: AtomicU64::new(0),
         })
     }
 
@@ -93,6 +99,7 @@ impl Process {
             return Ok(life.clone());
         }
         *life = life::start(command, options, &self.identity, events.clone())?;
+        self.lives.fetch_add(1, Ordering::SeqCst);
         tracing::debug!(server = %self.identity, "the server was started anew");
         Ok(life.clone())
     }
@@ -121,6 +128,10 @@ impl Transport for Process {
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
         Box::pin(async { self.alive().await?.send(request).await })
+    }
+
+    fn life(&self) -> u64 {
+        self.lives.load(Ordering::SeqCst)
     }
 
     fn close(&self) -> Pending<'_, ()> {
