@@ -16,18 +16,27 @@ use antiphon::{
     Client,
     client::{Form, Http, Link, Reply},
     memory,
-    types::Root,
+    types::{PrimitiveSchema, Root},
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-/// Asks for one line. Standard input blocks, so this runs on a thread where it may.
-async fn line(prompt: String) -> io::Result<String> {
+/// What stays as it is in the path of a URI; the rest is escaped.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.');
+
+/// Asks for one line; none if nobody is there. Standard input blocks, so this runs on a thread
+/// where it may.
+async fn line(prompt: String) -> io::Result<Option<String>> {
     let ask = move || {
         print!("{prompt} ");
         io::stdout().flush()?;
         let mut line = String::new();
-        io::stdin().lock().read_line(&mut line)?;
-        Ok(line.trim().to_owned())
+        let read = io::stdin().lock().read_line(&mut line)?;
+        Ok((read > 0).then(|| line.trim().to_owned()))
     };
     tokio::task::spawn_blocking(ask).await?
 }
@@ -45,19 +54,32 @@ async fn fill_in(form: Form) -> io::Result<Reply> {
         println!("  not yet: {error}");
     }
     let mut content = form.defaults();
-    for (name, _) in &form.requested_schema.properties {
+    for (name, field) in &form.requested_schema.properties {
         let typed = line(format!("  {name} (empty: as it is; `no`: decline)")).await?;
-        match typed.as_str() {
-            "" => continue,
-            "no" => return Ok(form.decline()),
-            // Whatever reads as JSON is a number or a boolean, the rest is text.
-            text => {
-                let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-                content.insert(name.clone(), value);
+        match typed.as_deref() {
+            // Silence is not consent.
+            None => return Ok(form.cancel()),
+            Some("") => continue,
+            Some("no") => return Ok(form.decline()),
+            Some(text) => {
+                content.insert(name.clone(), value(field, text));
             }
         }
     }
     Ok(form.accept(content))
+}
+
+/// What was typed, as the field wants it. What it does not want comes back.
+fn value(field: &PrimitiveSchema, text: &str) -> Value {
+    match field {
+        PrimitiveSchema::Number(_) | PrimitiveSchema::Boolean(_) => {
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
+        PrimitiveSchema::UntitledMultiSelect(_) | PrimitiveSchema::TitledMultiSelect(_) => {
+            text.split(',').map(str::trim).collect()
+        }
+        _ => json!(text),
+    }
 }
 
 /// Shows the whole link, and never opens it without a yes.
@@ -68,9 +90,10 @@ async fn visit(link: Link) -> io::Result<Reply> {
         link.url,
         link.message
     );
-    match line("  open it? [y/N]".to_owned()).await?.as_str() {
-        "y" | "yes" => Ok(link.accept()),
-        _ => Ok(link.decline()),
+    match line("  open it? [y/N]".to_owned()).await?.as_deref() {
+        Some("y" | "yes") => Ok(link.accept()),
+        Some(_) => Ok(link.decline()),
+        None => Ok(link.cancel()),
     }
 }
 
@@ -81,7 +104,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .on_url(visit)
         .on_roots(|roots| async move {
             let here = std::env::current_dir()?;
-            let root = Root::new(format!("file://{}", here.display()));
+            let path = utf8_percent_encode(&here.to_string_lossy(), PATH).to_string();
+            let root = Root::new(format!("file://{path}"));
             Ok::<_, io::Error>(roots.list([root]))
         });
 
@@ -100,6 +124,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: callbacks [URL TOOL [ARGUMENTS]]".into()),
     };
     let result = connection.call_tool(&tool, given).await?;
-    println!("{}", result.first_text().unwrap_or("(no text)"));
+    let text = result.first_text().unwrap_or("(no text)");
+    if result.failed() {
+        return Err(text.into());
+    }
+    println!("{text}");
     Ok(())
 }

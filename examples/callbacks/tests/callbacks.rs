@@ -47,3 +47,8 @@ fn defaults_stand_and_a_wrong_answer_comes_back() {
 fn declining_books_nothing() {
     assert!(play("no\n").contains("Nothing was booked."));
 }
+
+#[test]
+fn silence_is_not_consent() {
+    assert!(play("").contains("Nothing was booked."));
+}

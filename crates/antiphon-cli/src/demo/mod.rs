@@ -15,13 +15,23 @@ use antiphon::{
 };
 use serde_json::{Value, json};
 
+/// Prints a line. Whoever reads only the first ones has seen enough.
+macro_rules! say {
+    ($($text:tt)*) => {
+        if writeln!(std::io::stdout(), $($text)*).is_err() {
+            std::process::exit(0);
+        }
+    };
+}
+
 /// Plays the demo; an error if anything did not go as it must.
 pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let service = http::service(antiphon::raw::Endpoint::new(shop::Shop::default()));
     tokio::spawn(async move { http::serve(listener, service).await });
-    println!("A book shop is open at http://{address}/mcp");
+    say!("A book shop is open at http://{address}/mcp");
+    say!("(the metadata of requests and results is not shown)");
     let shop = Client::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
         .by_hand([Kind::Form])
         .on_traffic(show)
@@ -64,8 +74,8 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let again = resume(&shop, serde_json::from_value(stored)?).await;
     expect(is_refused(&again), "an answer must not count twice")?;
 
-    println!("\nThat is a multi-round-trip request: the tool returned its question instead of");
-    println!("calling back, and the answer came with the next call.");
+    say!("\nThat is a multi-round-trip request: the tool returned its question instead of");
+    say!("calling back, and the answer came with the next call.");
     Ok(())
 }
 
@@ -99,7 +109,7 @@ fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error>> {
 /// The user's decision; where there is no user, the built-in one.
 fn decide(question: &str) -> Result<bool, Box<dyn Error>> {
     if !std::io::stdin().is_terminal() {
-        println!("    {question} -> yes (no terminal: the demo answers for you)");
+        say!("    {question} -> yes (no terminal: the demo answers for you)");
         return Ok(true);
     }
     print!("    {question} [y/N] ");
@@ -117,7 +127,7 @@ fn expect(held: bool, rule: &str) -> Result<(), Box<dyn Error>> {
 }
 
 fn step(number: u8, text: &str) {
-    println!("\n{number}. {text}");
+    say!("\n{number}. {text}");
 }
 
 /// Prints a message, without the metadata every request carries. Finding out what the server
@@ -140,5 +150,5 @@ fn show(traffic: Traffic<'_>) {
             members.shift_remove("_meta");
         }
     }
-    println!("    {arrow} {message}");
+    say!("    {arrow} {message}");
 }

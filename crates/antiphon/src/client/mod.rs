@@ -58,6 +58,11 @@ pub use transport::{Channel, Connect, Events, Incoming, Named, Outgoing, Pending
 #[cfg(feature = "stdio")]
 pub use transport::{Process, Stderr, Stdio, Streams};
 
+/// What messages are made of, for transports of one's own.
+pub use bytes::Bytes;
+/// What several of them come in.
+pub use futures_core::Stream;
+
 /// The TLS library behind [`Http::tls_config`].
 #[cfg(feature = "tls")]
 pub use tokio_rustls::rustls;

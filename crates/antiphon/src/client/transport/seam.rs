@@ -47,12 +47,54 @@ pub trait Connect {
 /// Carries requests to one server and its messages back.
 ///
 /// A transport does not look into messages, but for what it needs to route them.
+///
+/// ```
+/// use antiphon::client::{
+///     Client, Connect, Error, Events, Identity, Incoming, Outgoing, Pending, Transport,
+/// };
+///
+/// /// A server that is a function.
+/// struct Parrot(Identity);
+///
+/// impl Connect for Parrot {
+///     type Transport = Self;
+///
+///     async fn connect(self, _: Events) -> Result<Self, Error> {
+///         Ok(self)
+///     }
+/// }
+///
+/// impl Transport for Parrot {
+///     fn identity(&self) -> &Identity {
+///         &self.0
+///     }
+///
+///     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
+///         Box::pin(async move {
+///             let result = match request.method {
+///                 "server/discover" => r#"{"supportedVersions":["2026-07-28"],"capabilities":{}}"#,
+///                 "tools/call" => r#"{"content":[{"type":"text","text":"Pieces of eight!"}]}"#,
+///                 _ => return Err(Error::transport("parrots cannot do that")),
+///             };
+///             let response = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, request.id);
+///             Ok(Incoming::Whole(response.into()))
+///         })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
+/// let parrot = Parrot(Identity::Other("a parrot".to_owned()));
+/// let parrot = Client::new("pirate", "1.0").connect(parrot).await?;
+/// assert_eq!(parrot.call_tool("say", ()).await?.first_text(), Some("Pieces of eight!"));
+/// # Ok(()) }
+/// ```
 pub trait Transport: Send + Sync + 'static {
     /// Which server this is.
     fn identity(&self) -> &Identity;
 
-    /// Sends a request. What comes back are its notifications and then its response, as JSON
-    /// text; a stream that ends without one is an error of the stream.
+    /// Sends a request, whose body is one JSON text without a line break. What comes back are its
+    /// notifications and then its response, each as JSON text, and then the stream ends. One that
+    /// ends without a response counts as lost.
     ///
     /// Dropping the future, or the stream, cancels the request: the server is told in the
     /// transport's own way.
