@@ -213,6 +213,7 @@ async fn a_transport_that_fails_is_told() {
         .await
         .expect_err("nobody is there");
     assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
+    assert!(!error.may_have_been_sent());
     let mut child = std::process::Command::new("sh");
     child.args(["-c", "echo broken >&2; exit 3"]);
     let error = client
@@ -220,6 +221,7 @@ async fn a_transport_that_fails_is_told() {
         .await
         .expect_err("it exits");
     assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
+    assert!(error.may_have_been_sent());
     let told = told.lock().expect("unpoisoned");
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(

@@ -30,3 +30,19 @@ fn a_wrong_word_is_explained() {
     let text = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(text.contains("'demo'"), "{text}");
 }
+
+#[test]
+fn a_reader_may_leave_early() {
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_antiphon"))
+        .arg("demo")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("antiphon runs");
+    drop(demo.stdout.take());
+    let output = demo.wait_with_output().expect("it ends");
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text, "");
+}

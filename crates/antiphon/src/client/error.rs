@@ -26,6 +26,8 @@ struct Inner {
     source: Option<Boxed>,
     /// The call as it stood, when somebody had answered already.
     interrupted: Option<Box<Paused>>,
+    /// The request never left.
+    unsent: bool,
 }
 
 /// What kind of failure it is.
@@ -138,6 +140,7 @@ impl Error {
             message: message.into(),
             source: None,
             interrupted: None,
+            unsent: false,
         }))
     }
 
@@ -241,6 +244,27 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// The request never left; for transports of one's own.
+    #[must_use]
+    pub fn unsent(mut self) -> Self {
+        self.0.unsent = true;
+        self
+    }
+
+    /// Whether the request may have reached the server although there is no answer to it. Where
+    /// it is `false` after [`ErrorKind::Transport`], trying again does nothing twice.
+    pub fn may_have_been_sent(&self) -> bool {
+        !self.0.unsent
+            && matches!(
+                self.0.kind,
+                ErrorKind::Transport
+                    | ErrorKind::TimedOut {
+                        clock: Clock::Work | Clock::Poll,
+                        ..
+                    }
+            )
     }
 
     /// The call as it stands, if it can go on; see [`into_paused`](Self::into_paused).

@@ -122,13 +122,14 @@ impl Shared {
             return Err(Error::transport(
                 why.as_deref()
                     .unwrap_or("the server takes no more messages"),
-            ));
+            )
+            .unsent());
         };
         let slot = Arc::new(Slot::default());
         {
             let mut state = self.lock();
             if let Some(why) = &state.over {
-                return Err(Error::transport(&**why));
+                return Err(Error::transport(&**why).unsent());
             }
             let Entry::Vacant(free) = state.waiting.entry(request.id) else {
                 let error = format!("the id {} waits for its answer already", request.id);

@@ -105,7 +105,12 @@ impl HttpTransport {
             (Some(proxy), true) => format!("no connection to {origin} through the proxy {proxy}"),
             (_, false) => format!("the request to {origin} was lost"),
         };
-        Error::transport(message).caused_by(Cause::new(error))
+        let connected = !error.is_connect();
+        let lost = Error::transport(message).caused_by(Cause::new(error));
+        match connected {
+            true => lost,
+            false => lost.unsent(),
+        }
     }
 }
 

@@ -165,5 +165,5 @@ fn unstarted(command: &CommandWrap, error: io::Error) -> Error {
         }
         _ => format!("the server {program:?} cannot be started"),
     };
-    Error::transport(text).caused_by(error)
+    Error::transport(text).caused_by(error).unsent()
 }
