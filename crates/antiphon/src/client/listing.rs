@@ -20,8 +20,8 @@ use futures_core::Stream;
 use super::{
     Connection, Error, Event, Pending,
     cache::Key,
-    connection::decoded,
     options::Options,
+    sending::decoded,
     shared::{Shared, WorkClock},
 };
 

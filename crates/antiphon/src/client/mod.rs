@@ -7,6 +7,7 @@
 //! [by hand](Client::by_hand): [`Connection::start`] gives a [`Paused`] call, which is data, and
 //! [`Connection::resume`] goes on with it, today or in another process.
 
+mod answer;
 mod cache;
 mod check;
 #[expect(
@@ -30,11 +31,13 @@ mod outcome;
 mod paused;
 mod question;
 mod request;
+mod sending;
 mod shared;
 mod target;
 mod tools;
 mod transport;
 
+pub use answer::Answer;
 pub use antiphon_core::{
     question::Kind,
     seal::{Key, WeakKey},
@@ -48,7 +51,7 @@ pub use identity::Identity;
 pub use listen::{Change, Subscription};
 pub use listing::Listing;
 pub use outcome::{Completed, Finished, Outcome};
-pub use paused::{Answer, Paused, Problem};
+pub use paused::{Paused, Problem};
 pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
 pub use target::Target;

@@ -6,16 +6,12 @@ use antiphon_core::{
     exchange::Rounds,
     seal::{Key, NONCE},
 };
-use antiphon_types::{
-    ClientCapabilities, CreateMessageResult, ElicitResult, InputRequest, ListRootsResult,
-    MetaObject, Version,
-};
+use antiphon_types::{ClientCapabilities, InputRequest, MetaObject, Version};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Value, json};
 
 use super::{
-    Error, Identity, Target, check,
+    Answer, Error, Identity, Target, check,
     excerpt::word,
     options::{Options, options},
 };
@@ -280,59 +276,5 @@ impl fmt::Display for Problem {
             Some(key) => write!(f, "`{}`: {}", word(key), self.what),
             None => f.write_str(&self.what),
         }
-    }
-}
-
-/// An answer given by hand.
-#[derive(Clone)]
-#[must_use]
-pub struct Answer(Result<Value, String>);
-
-impl Answer {
-    /// The user accepted. A form is answered with an object of its fields, a link with `()`.
-    pub fn accept(content: impl Serialize) -> Self {
-        Self(match serde_json::to_value(content) {
-            Ok(Value::Null) => Ok(json!({ "action": "accept" })),
-            Ok(content) => Ok(json!({ "action": "accept", "content": content })),
-            Err(error) => Err(format!("the answer does not serialise: {error}")),
-        })
-    }
-
-    /// The user said no.
-    pub fn decline() -> Self {
-        Self(Ok(json!({ "action": "decline" })))
-    }
-
-    /// The user went away without choosing.
-    pub fn cancel() -> Self {
-        Self(Ok(json!({ "action": "cancel" })))
-    }
-
-    fn of(answer: &impl Serialize) -> Self {
-        Self(serde_json::to_value(answer).map_err(|error| error.to_string()))
-    }
-}
-
-impl From<ElicitResult> for Answer {
-    fn from(answer: ElicitResult) -> Self {
-        Self::of(&answer)
-    }
-}
-
-impl From<CreateMessageResult> for Answer {
-    fn from(answer: CreateMessageResult) -> Self {
-        Self::of(&answer)
-    }
-}
-
-impl From<ListRootsResult> for Answer {
-    fn from(answer: ListRootsResult) -> Self {
-        Self::of(&answer)
-    }
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answer(..)")
     }
 }

@@ -13,10 +13,10 @@ use antiphon_types::{
     MetaObject, Root,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{Identity, Target, error::Boxed};
+use super::{Answer, Identity, Target, error::Boxed};
 
 /// A form for the user; see [`Client::on_form`](super::Client::on_form).
 pub type Form = Question<ElicitRequestFormParams>;
@@ -131,9 +131,7 @@ impl Form {
     /// The user filled in the form; `content` serialises to an object of its fields.
     pub fn accept(&self, content: impl Serialize) -> Reply {
         match serde_json::to_value(content) {
-            Ok(content @ Value::Object(_)) => {
-                Reply::given(json!({ "action": "accept", "content": content }))
-            }
+            Ok(content @ Value::Object(_)) => Answer::accept(content).into(),
             Ok(_) => Reply::refused("a form is answered with an object of its fields"),
             Err(error) => Reply::refused(format!("the answer does not serialise: {error}")),
         }
@@ -149,12 +147,12 @@ impl Form {
 
     /// The user said no.
     pub fn decline(&self) -> Reply {
-        Reply::decline()
+        Answer::decline().into()
     }
 
     /// The user went away without choosing.
     pub fn cancel(&self) -> Reply {
-        Reply::cancel()
+        Answer::cancel().into()
     }
 }
 
@@ -162,24 +160,24 @@ impl Link {
     /// The user agreed to open the link. That is all it says: whether they are done over there,
     /// the server finds out by itself.
     pub fn accept(&self) -> Reply {
-        Reply::given(json!({ "action": "accept" }))
+        Answer::accept(()).into()
     }
 
     /// The user said no.
     pub fn decline(&self) -> Reply {
-        Reply::decline()
+        Answer::decline().into()
     }
 
     /// The user went away without choosing.
     pub fn cancel(&self) -> Reply {
-        Reply::cancel()
+        Answer::cancel().into()
     }
 }
 
 impl Sample {
     /// What the model said.
     pub fn accept(&self, message: &CreateMessageResult) -> Reply {
-        Reply::of(message)
+        Answer::of(message).into()
     }
 
     /// A text that the model said.
@@ -191,7 +189,7 @@ impl Sample {
 impl Roots {
     /// The roots, `file://` URIs that the server may know of.
     pub fn list(&self, roots: impl IntoIterator<Item = Root>) -> Reply {
-        Reply::of(&ListRootsResult::new(roots.into_iter().collect()))
+        Answer::from(ListRootsResult::new(roots.into_iter().collect())).into()
     }
 }
 
@@ -255,27 +253,14 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    fn given(answer: Value) -> Self {
-        Self(Ok(answer))
-    }
-
     fn refused(why: impl Into<Boxed>) -> Self {
         Self(Err(why.into()))
     }
+}
 
-    fn of(answer: &impl Serialize) -> Self {
-        match serde_json::to_value(answer) {
-            Ok(answer) => Self::given(answer),
-            Err(error) => Self::refused(error),
-        }
-    }
-
-    fn decline() -> Self {
-        Self::given(json!({ "action": "decline" }))
-    }
-
-    fn cancel() -> Self {
-        Self::given(json!({ "action": "cancel" }))
+impl From<Answer> for Reply {
+    fn from(Answer(answer): Answer) -> Self {
+        Self(answer.map_err(Into::into))
     }
 }
 

@@ -166,21 +166,8 @@ impl Shared {
         (!more.is_empty()).then_some(more)
     }
 
-    /// The answer to a request, unless the connection is closed first.
-    async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
-        tokio::select! {
-            biased;
-            () = self.closed.cancelled() => Err(closed()),
-            answer = self.answered_in_time(leg, outgoing) => answer,
-        }
-    }
-
     /// The answer to a request, within the work clock (CANC-C-06).
-    async fn answered_in_time(
-        &self,
-        leg: &Leg<'_>,
-        outgoing: Outgoing<'_>,
-    ) -> Result<Bytes, Error> {
+    async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
         let id = outgoing.id;
         let mut clock = WorkClock::new(self, leg);
         let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
@@ -219,8 +206,6 @@ impl Shared {
                     if self.notified(leg, id, &method, params, &message) {
                         clock.progressed();
                     }
-                    // A server may talk so fast that nothing ever waits.
-                    clock.check()?;
                 }
                 Ok(Reply::Request { .. }) => {
                     self.client.listeners.told(&Event::Message(message));
@@ -229,6 +214,8 @@ impl Shared {
                     return Err(Error::decode("the server sent what is no message").caused_by(why));
                 }
             }
+            // A server may talk so fast that nothing ever waits.
+            clock.check()?;
         }
     }
 
