@@ -1,6 +1,6 @@
 //! The ways of the client's HTTP transport to a server: TLS, proxies, and both.
 
-use std::{error::Error as _, io, sync::Arc, time::Duration};
+use std::{error::Error as _, io, process::Stdio, sync::Arc, time::Duration};
 
 use antiphon::client::{
     Connect, Error, ErrorKind, Events, Http, Incoming, Outgoing, Transport,
@@ -27,13 +27,20 @@ async fn ask(http: Http) -> Result<String, Error> {
 
 /// The server's side of TLS for these names, and a client's that trusts it.
 fn certified(names: &[&str]) -> (TlsAcceptor, Arc<ClientConfig>) {
+    let (server, client, _) = certified_as_pem(names);
+    (server, client)
+}
+
+/// The same, with the certificate as text.
+fn certified_as_pem(names: &[&str]) -> (TlsAcceptor, Arc<ClientConfig>, String) {
     let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut made = CertificateParams::new(names.clone()).expect("names");
     made.distinguished_name = DistinguishedName::new();
     made.distinguished_name
         .push(DnType::CommonName, names.join(" "));
     let key = KeyPair::generate().expect("a key");
-    let certificate = made.self_signed(&key).expect("a certificate").der().clone();
+    let signed = made.self_signed(&key).expect("a certificate");
+    let (certificate, pem) = (signed.der().clone(), signed.pem());
     let key = PrivatePkcs8KeyDer::from(key.serialize_der());
     let provider = Arc::new(ring::default_provider());
     let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -52,7 +59,7 @@ fn certified(names: &[&str]) -> (TlsAcceptor, Arc<ClientConfig>) {
     // Not spoken here, so it must not be offered.
     client.alpn_protocols = vec![b"h2".to_vec()];
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    (TlsAcceptor::from(Arc::new(server)), Arc::new(client))
+    (TlsAcceptor::from(Arc::new(server)), Arc::new(client), pem)
 }
 
 /// Answers one request over TLS, if it gets as far.
@@ -264,4 +271,84 @@ async fn a_proxy_that_refuses_is_named() {
         assert!(text.contains(words), "{text}");
         assert!(!text.contains("hidden"));
     }
+}
+
+/// A process that asks the server at `url`, in this environment and no other.
+fn caller(url: &str, environment: &[(&str, &str)]) -> tokio::process::Child {
+    tokio::process::Command::new(env!("CARGO_BIN_EXE_antiphon-tests-caller"))
+        .arg(url)
+        .env_clear()
+        .envs(environment.iter().copied())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("it starts")
+}
+
+const DISCOVERED: &str =
+    r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+
+#[tokio::test]
+async fn the_environment_names_the_proxy() {
+    let url = "http://server.invalid/mcp";
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        let proxy = Socket::bind().await;
+        let child = caller(url, &[(name, &proxy.origin())]);
+        let (request, _peer) = proxy.answer(&json(DISCOVERED)).await;
+        assert_eq!(
+            request.line(),
+            "POST http://server.invalid/mcp HTTP/1.1",
+            "{name}"
+        );
+        let output = child.wait_with_output().await.expect("it ends");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "2026-07-28\n",
+            "{name}"
+        );
+    }
+    let proxy = Socket::bind().await;
+    let origin = proxy.origin();
+    let spared = [
+        ("HTTP_PROXY", &*origin),
+        ("NO_PROXY", "other.invalid,server.invalid"),
+    ];
+    let output = caller(url, &spared)
+        .wait_with_output()
+        .await
+        .expect("it ends");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("no connection to http://server.invalid"),
+        "{text}"
+    );
+    assert!(!text.contains("proxy"), "{text}");
+    assert!(proxy.is_quiet().await);
+}
+
+/// What the system trusts can be told by the environment, too.
+#[tokio::test]
+async fn a_private_authority_can_be_trusted_by_the_environment() {
+    let (acceptor, _, pem) = certified_as_pem(&["localhost"]);
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("private-authority.pem");
+    std::fs::write(&file, pem).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let socket = Socket::bind().await;
+    let url = https(&socket, "localhost");
+    let child = caller(&url, &[("SSL_CERT_FILE", file)]);
+    let stream = acceptor
+        .accept(socket.accept_raw().await)
+        .await
+        .expect("a handshake");
+    let mut peer = Peer(stream);
+    peer.read().await;
+    peer.write(&json(DISCOVERED)).await;
+    let output = child.wait_with_output().await.expect("it ends");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "2026-07-28\n",
+        "{text}"
+    );
 }
