@@ -205,7 +205,8 @@ async fn a_server_that_was_started_anew_is_asked_anew() {
             id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
             case $line in
                 *server/discover*) answer '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"' ;;
-                *tools/list*) answer '"tools":[{"name":"of-'$$'","inputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":"public"' ;;
+                *tools/list*) answer '"tools":[{"name":"of-'$$'","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":"public"' ;;
+                *fine*) answer '"content":[]' ;;
                 *) exit 1 ;;
             esac
         done"#;
@@ -222,6 +223,12 @@ async fn a_server_that_was_started_anew_is_asked_anew() {
         .call_tool("die", ())
         .await
         .expect_err("and again");
+    // Nor is it held to what that one promised.
+    connection.call_tool("fine", ()).await.expect("no promise");
     assert_ne!(connection.tools().all().await.expect("tools"), first);
+    connection
+        .call_tool("fine", ())
+        .await
+        .expect_err("a promise of its own");
     connection.close().await;
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use antiphon::{
     Client, Http, Kind, Stdio,
-    client::{Connect, ErrorKind, Event, Identity, Negotiated, Paused, Traffic},
+    client::{CallTool, Connect, ErrorKind, Event, Identity, Negotiated, Paused, Traffic},
     memory::{self, Peer},
     types::{CallToolResult, Implementation, ListRootsResult, Version},
 };
@@ -331,4 +331,34 @@ async fn a_missing_capability_is_named_with_its_callback() {
         text.contains("on_sample_with_tools") && !text.contains("`Client::on_sample`"),
         "{text}"
     );
+}
+
+/// Callbacks, kinds that are answered by hand, and extensions: that is what is declared, and
+/// nothing that a caller adds to the metadata replaces it.
+#[tokio::test]
+async fn a_client_declares_what_it_has() {
+    let settings = json!({ "depth": 3 });
+    let settings = settings.as_object().expect("an object").clone();
+    let client = Client::new("desk", "1.0")
+        .on_url(|link| async move { link.decline() })
+        .by_hand([Kind::SampleWithTools, Kind::Roots])
+        .extension("org.example/tides", settings);
+    let declared = json!({
+        "elicitation": { "url": {} }, "sampling": { "tools": {} }, "roots": {},
+        "extensions": { "org.example/tides": { "depth": 3 } },
+    });
+    assert_eq!(
+        serde_json::to_value(client.capabilities()).expect("JSON"),
+        declared
+    );
+    let (peer, seen) = server([discovered(), text("done")]);
+    let connection = client.connect(peer).await.expect("connected");
+    let key = "io.modelcontextprotocol/clientCapabilities";
+    let call = CallTool::new("t", ())
+        .meta(key, json!({}))
+        .meta("org.example/x", 1);
+    connection.call(call).await.expect("a result");
+    let seen = seen.lock().expect("unpoisoned").clone();
+    let meta = &seen[1]["params"]["_meta"];
+    assert_eq!((&meta[key], &meta["org.example/x"]), (&declared, &json!(1)));
 }

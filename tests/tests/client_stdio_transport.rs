@@ -34,16 +34,15 @@ impl Reported {
     }
 
     fn noise(&self) -> Vec<String> {
-        let of = |event: &Event| match event {
+        self.told(|event| match event {
             Event::Noise(what) => Some(what.clone()),
             _ => None,
-        };
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .iter()
-            .filter_map(of)
-            .collect()
+        })
+    }
+
+    fn told(&self, of: impl Fn(&Event) -> Option<String>) -> Vec<String> {
+        let events = self.0.lock().expect("not poisoned");
+        events.iter().filter_map(of).collect()
     }
 
     fn messages(&self) -> usize {
@@ -55,16 +54,10 @@ impl Reported {
     }
 
     fn failures(&self) -> Vec<String> {
-        let of = |event: &Event| match event {
+        self.told(|event| match event {
             Event::Transport(error) => Some(error.to_string()),
             _ => None,
-        };
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .iter()
-            .filter_map(of)
-            .collect()
+        })
     }
 }
 

@@ -1,7 +1,5 @@
 //! What a peer said, short and fit for a log or a terminal.
 
-use std::fmt::Write;
-
 /// At most so many bytes of `text`; what is not printable is escaped.
 pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
     let cut = &text[..text.len().min(longest)];
@@ -34,16 +32,21 @@ pub(super) fn lines(text: &str, longest: usize) -> String {
 fn printable(text: &str, harmless: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
-        match character {
-            // Common in what is quoted.
-            '"' | '\'' | '\\' => printable.push(character),
-            _ if harmless.contains(character) => printable.push(character),
-            _ => {
-                write!(printable, "{}", character.escape_debug()).expect("a String takes any text")
-            }
+        match harmless.contains(character) {
+            true => printable.push(character),
+            false => push_printable(&mut printable, character),
         }
     }
     printable
+}
+
+/// Adds a character, escaped if a terminal could take it for a command.
+pub(super) fn push_printable(text: &mut String, character: char) {
+    match character {
+        // Common in what is quoted.
+        '"' | '\'' | '\\' => text.push(character),
+        character => text.extend(character.escape_debug()),
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use antiphon_core::{reply::Reply, write};
+use antiphon_core::reply::Reply;
 use antiphon_types::{
     CancelledNotificationParams, Method, RequestId, ResourceUpdatedNotificationParams,
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
@@ -24,7 +24,8 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::{
-    Clock, Error, Event, Incoming, Outgoing, Pending, Traffic,
+    Clock, Error, Event, Incoming, Pending, Traffic,
+    options::Options,
     shared::{Shared, closed},
 };
 
@@ -79,21 +80,11 @@ impl Subscription {
         shared: Arc<Shared>,
         filter: SubscriptionFilter,
     ) -> Result<Self, Error> {
-        let id = shared.next_id();
-        let mut body = Vec::new();
+        let options = Options::default();
+        let leg = shared.leg::<SubscriptionsListen>(&options);
         let params = SubscriptionsListenRequestParams::new(filter);
-        let envelope = &shared.envelope;
-        write::request(
-            &mut body,
-            id,
-            SubscriptionsListen::NAME,
-            &params,
-            envelope,
-            None,
-        )
-        .map_err(|error| Error::invalid(format!("the filter does not serialise: {error}")))?;
-        shared.client.listeners.traffic(Traffic::Sent(&body));
-        let outgoing = Outgoing::new(id, SubscriptionsListen::NAME, body);
+        let outgoing = shared.written(&leg, &params)?;
+        let id = outgoing.id;
         let incoming = shared.transport.send(outgoing).await?;
         let closed = shared.closed.clone();
         let mut subscription = Self {

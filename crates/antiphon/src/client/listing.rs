@@ -135,7 +135,7 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         let leg = shared.leg::<M>(&options);
         let known = shared.negotiated.get();
         let offered = known.is_some_and(|known| M::is_offered(&known.capabilities));
-        let text = shared.kept(key, &leg, shared.plain_text::<M>(&params, &options));
+        let text = shared.kept(key, &leg, shared.request(&leg, &params));
         let text = match text.await {
             // A server that has no such things need not have a list of them.
             Err(error) if error.code() == Some(code::METHOD_NOT_FOUND) && !offered => {
@@ -192,8 +192,8 @@ impl<T> Listing<T> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// All items, unless there are more of them than fit in 64 MiB. If a page that was kept leads nowhere any more, the list is fetched anew
-    /// (CACHE-C-16, CACHE-C-17).
+    /// All items, of a list of at most 64 MiB. If a page that was kept leads nowhere any more,
+    /// the list is fetched anew (CACHE-C-16, CACHE-C-17).
     ///
     /// # Errors
     /// When a page cannot be had.

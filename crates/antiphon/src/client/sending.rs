@@ -35,17 +35,9 @@ impl Shared {
         params: &(impl Serialize + Sync + ?Sized),
         options: &Options,
     ) -> Result<M::Result, Error> {
-        let text = self.plain_text::<M>(params, options).await?;
-        decoded::<M>(&text).map_err(|error| error.during(M::NAME))
-    }
-
-    pub(super) async fn plain_text<M: Method>(
-        &self,
-        params: &(impl Serialize + Sync + ?Sized),
-        options: &Options,
-    ) -> Result<Bytes, Error> {
         let text = self.request(&self.leg::<M>(options), params).await;
-        text.map_err(|error| error.during(M::NAME))
+        let result = text.and_then(|text| decoded::<M>(&text));
+        result.map_err(|error| error.during(M::NAME))
     }
 
     /// A request that belongs to no call.
@@ -109,8 +101,12 @@ impl Shared {
         target: &Target,
         result: Option<&CallToolResult>,
     ) -> Result<(), Error> {
-        match result.and_then(|result| Some((self.tools.get(target.name())?, result))) {
-            Some((known, result)) => known.check(result),
+        let Some(result) = result else {
+            return Ok(());
+        };
+        self.meet();
+        match self.tools.get(target.name()) {
+            Some(known) => known.check(result),
             None => Ok(()),
         }
     }

@@ -110,7 +110,7 @@ impl Shared {
     }
 
     /// An id that no other request of this connection has (MRTR-C-08).
-    pub(super) fn next_id(&self) -> i64 {
+    fn next_id(&self) -> i64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -119,27 +119,31 @@ impl Shared {
         leg: &Leg<'_>,
         params: &(impl Serialize + Sync + ?Sized),
     ) -> Result<Bytes, Error> {
-        let id = self.next_id();
-        let mut body = Vec::with_capacity(leg.envelope.len() + 256);
-        let more = self.more(leg, id);
-        write::request(
-            &mut body,
-            id,
-            leg.method,
-            params,
-            leg.envelope,
-            more.as_ref(),
-        )
-        .map_err(|error| Error::invalid(format!("the request does not serialise: {error}")))?;
-        self.client.listeners.traffic(Traffic::Sent(&body));
-        let mut outgoing = Outgoing::new(id, leg.method, body);
-        outgoing.name = leg.name;
-        outgoing.params = leg.headers;
+        let outgoing = self.written(leg, params)?;
         tokio::select! {
             biased;
             () = self.closed.cancelled() => Err(closed()),
             answered = self.answered(leg, outgoing) => answered,
         }
+    }
+
+    /// A request with an id of its own, ready to be sent.
+    pub(super) fn written<'a>(
+        &self,
+        leg: &Leg<'a>,
+        params: &(impl Serialize + ?Sized),
+    ) -> Result<Outgoing<'a>, Error> {
+        let id = self.next_id();
+        let more = self.more(leg, id);
+        let mut body = Vec::with_capacity(leg.envelope.len() + 256);
+        let envelope = leg.envelope;
+        write::request(&mut body, id, leg.method, params, envelope, more.as_ref())
+            .map_err(|error| Error::invalid(format!("the request does not serialise: {error}")))?;
+        self.client.listeners.traffic(Traffic::Sent(&body));
+        let mut outgoing = Outgoing::new(id, leg.method, body);
+        outgoing.name = leg.name;
+        outgoing.params = leg.headers;
+        Ok(outgoing)
     }
 
     /// What the metadata of this request has beyond the usual.

@@ -13,7 +13,7 @@ use hyper::body::Incoming as HttpBody;
 use serde::Deserialize;
 
 use super::{cause::Cause, events::EventStream};
-use crate::client::{Error, ErrorKind, Events, Incoming};
+use crate::client::{Error, ErrorKind, Events, Incoming, excerpt::push_printable};
 
 /// Reads the response of a request that was served.
 pub(super) async fn served(
@@ -218,10 +218,7 @@ pub(super) fn printable(text: &[u8]) -> String {
                 short.push_str("...");
                 return short;
             }
-            match character {
-                '"' | '\'' | '\\' => short.push(character),
-                character => short.extend(character.escape_debug()),
-            }
+            push_printable(&mut short, character);
             count += 1;
         }
     }
