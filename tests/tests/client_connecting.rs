@@ -221,6 +221,8 @@ async fn a_transport_that_fails_is_told() {
         .await
         .expect_err("it exits");
     assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("connecting to sh -c "), "{text}");
     assert!(error.may_have_been_sent());
     let told = told.lock().expect("unpoisoned");
     assert_eq!(told.len(), 2, "{told:?}");

@@ -10,6 +10,7 @@ mod travel;
 use std::{
     error::Error,
     io::{self, BufRead, Write},
+    process::ExitCode,
 };
 
 use antiphon::{
@@ -98,7 +99,17 @@ async fn visit(link: Link) -> io::Result<Reply> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("callbacks: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let client = Client::new("callbacks", "1.0")
         .on_form(fill_in)
         .on_url(visit)
@@ -113,7 +124,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (connection, tool, given) = match (arguments.next(), arguments.next()) {
         (Some(url), Some(tool)) => {
             let given = arguments.next().unwrap_or_else(|| "{}".to_owned());
-            let given: Map<String, Value> = serde_json::from_str(&given)?;
+            let given: Map<String, Value> = serde_json::from_str(&given)
+                .map_err(|error| format!("ARGUMENTS must be a JSON object: {error}"))?;
             (client.connect(Http::new(&url)).await?, tool, given)
         }
         (None, _) => {

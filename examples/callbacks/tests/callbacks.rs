@@ -52,3 +52,29 @@ fn declining_books_nothing() {
 fn silence_is_not_consent() {
     assert!(play("").contains("Nothing was booked."));
 }
+
+#[test]
+fn what_was_mistyped_is_told() {
+    for (words, told) in [
+        (
+            &["localhost:3000", "greet"][..],
+            "it must begin with http://",
+        ),
+        (&["http://localhost:1/mcp"], "usage: callbacks"),
+        (
+            &["http://localhost:1/mcp", "greet", "x"],
+            "ARGUMENTS must be a JSON object",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_callbacks"))
+            .args(words)
+            .output()
+            .expect("it runs");
+        let text = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(!output.status.success());
+        assert!(
+            text.starts_with("callbacks: ") && text.contains(told),
+            "{text}"
+        );
+    }
+}

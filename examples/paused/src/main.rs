@@ -8,7 +8,12 @@
 //! Both start the server by themselves (`paused serve`, on stdio): it remembers nothing between
 //! the two, for what it needs is in the call.
 
-use std::{error::Error, fs, path::Path, process::Command};
+use std::{
+    error::Error,
+    fs,
+    path::Path,
+    process::{Command, ExitCode},
+};
 
 use antiphon::{
     Args, Call, Client, Kind, Server, Stop,
@@ -77,7 +82,8 @@ async fn start(file: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 async fn answer(file: &Path, approve: bool) -> Result<(), Box<dyn Error>> {
-    let paused: Paused = serde_json::from_slice(&fs::read(file)?)?;
+    let stored = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let paused: Paused = serde_json::from_slice(&stored)?;
     let paused = paused.answer("confirm", Answer::accept(json!({ "approve": approve })));
     let connection = connect().await?;
     match connection.resume::<CallToolResult>(paused).await? {
@@ -91,7 +97,17 @@ async fn answer(file: &Path, approve: bool) -> Result<(), Box<dyn Error>> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("paused: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["serve"] => stdio::serve(Server::new("shop", "1.0").tool("order", order)).await?,

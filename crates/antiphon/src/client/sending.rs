@@ -24,9 +24,12 @@ impl Shared {
         negotiated.map_or(Version::LATEST, |negotiated| negotiated.version)
     }
 
+    /// What the server says of itself. What goes wrong happened while connecting to it.
     pub(super) async fn discover(&self) -> Result<DiscoverResult, Error> {
-        let params = RequestParams::new();
-        self.plain::<Discover>(&params, &Options::default()).await
+        let options = Options::default();
+        let leg = self.leg::<Discover>(&options);
+        let text = self.request(&leg, &RequestParams::new()).await?;
+        decoded::<Discover>(&text)
     }
 
     /// A request that may not ask.
