@@ -7,11 +7,12 @@
 //! | [`depth`] | the nesting cap |
 //! | [`exchange`] | the rounds of one call, seen from the client |
 //! | [`form`] | whether an answer plainly fits its form |
+//! | [`moment`] | a point in time, handed in |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
 //! | [`question`] | the kinds of questions, and the capabilities they need |
 //! | [`reply`] | one pass over a message that a server sent |
-//! | [`seal`] | sealing bytes under a key |
+//! | [`seal`] | states and bytes that nobody else can read, change, or use twice |
 //! | [`sse`] | server-sent events, from bytes cut anywhere |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
@@ -23,6 +24,7 @@ pub mod envelope;
 pub mod exchange;
 pub mod form;
 pub mod mirror;
+pub mod moment;
 pub mod negotiate;
 pub mod question;
 pub mod reply;

@@ -1,0 +1,318 @@
+//! [`MemoryStore`]: a guard and a spill in the memory of one process.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    guard::{Claim, Ending, Fingerprint, Guard, Holder, Standing, StateId, Storing},
+    spill::{Handle, Kept, Owner, Spill, Spilled},
+};
+use crate::moment::Moment;
+
+/// Remembers used states, and keeps large bodies, until they expire or the process ends.
+#[derive(Debug)]
+pub struct MemoryStore {
+    markers: usize,
+    answer_bytes: usize,
+    body_bytes: u64,
+    guarded: Mutex<Guarded>,
+    bodies: Mutex<Bodies>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self {
+            markers: 1 << 20,
+            answer_bytes: 32 << 20,
+            body_bytes: 256 << 20,
+            guarded: Mutex::default(),
+            bodies: Mutex::default(),
+        }
+    }
+}
+
+impl MemoryStore {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many states it remembers at once. 1,048,576; more are refused until others expire.
+    pub fn markers(mut self, most: usize) -> Self {
+        self.markers = most;
+        self
+    }
+
+    /// How many bytes of answers it keeps. 32 MiB; beyond that the oldest are forgotten, though
+    /// never that they were given.
+    pub fn answer_bytes(mut self, most: usize) -> Self {
+        self.answer_bytes = most;
+        self
+    }
+
+    /// How many bytes of bodies it keeps. 256 MiB; more are refused until others expire.
+    pub fn body_bytes(mut self, most: u64) -> Self {
+        self.body_bytes = most;
+        self
+    }
+}
+
+impl Guard for MemoryStore {
+    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
+        let standing = lock(&self.guarded).claim(claim, self.markers);
+        Box::pin(async { Ok(standing) })
+    }
+
+    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
+        if let Some(lease_until) = lock(&self.guarded).held(id, holder) {
+            *lease_until = until;
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn end<'a>(
+        &'a self,
+        id: &'a StateId,
+        holder: &'a Holder,
+        ending: Ending<'a>,
+    ) -> Storing<'a, ()> {
+        lock(&self.guarded).end(id, holder, ending, self.answer_bytes);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
+
+/// What is known of the states that were presented.
+#[derive(Debug, Default)]
+struct Guarded {
+    states: HashMap<StateId, State>,
+    /// When to forget which.
+    expiring: Expiring<StateId>,
+    /// The answers that are kept, oldest first.
+    answered: VecDeque<StateId>,
+    answer_bytes: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    answers: Fingerprint,
+    step: Step,
+}
+
+#[derive(Debug)]
+enum Step {
+    Claimed { holder: Holder, lease_until: Moment },
+    Done(Option<Box<[u8]>>),
+}
+
+impl Guarded {
+    fn claim(&mut self, claim: &Claim, most: usize) -> Standing {
+        for id in self.expiring.until(claim.now) {
+            self.forget(&id);
+        }
+        let room = self.states.len() < most;
+        let claimed = Step::Claimed {
+            holder: claim.holder,
+            lease_until: claim.lease_until,
+        };
+        match self.states.entry(claim.id) {
+            Entry::Vacant(_) if !room => Standing::Full,
+            Entry::Vacant(vacant) => {
+                vacant.insert(State {
+                    answers: claim.answers,
+                    step: claimed,
+                });
+                self.expiring.add(claim.keep_until, claim.id);
+                Standing::Yours
+            }
+            Entry::Occupied(mut occupied) => {
+                let State { answers, step } = occupied.get_mut();
+                match step {
+                    Step::Done(answer) => {
+                        Standing::Done(*answers, answer.as_deref().map(<[u8]>::to_vec))
+                    }
+                    Step::Claimed { lease_until, .. } if claim.now < *lease_until => {
+                        Standing::Running(*answers)
+                    }
+                    Step::Claimed { .. } if claim.take_over && claim.answers == *answers => {
+                        *step = claimed;
+                        Standing::Yours
+                    }
+                    Step::Claimed { .. } => Standing::Lost(*answers),
+                }
+            }
+        }
+    }
+
+    fn held(&mut self, id: &StateId, by: &Holder) -> Option<&mut Moment> {
+        match &mut self.states.get_mut(id)?.step {
+            Step::Claimed {
+                holder,
+                lease_until,
+            } if holder == by => Some(lease_until),
+            _ => None,
+        }
+    }
+
+    fn end(&mut self, id: &StateId, holder: &Holder, ending: Ending<'_>, most: usize) {
+        if self.held(id, holder).is_none() {
+            return;
+        }
+        let answer = match ending {
+            Ending::Released => {
+                self.states.remove(id);
+                return;
+            }
+            Ending::Answered(answer) if answer.len() <= most => Some(answer),
+            Ending::Answered(_) | Ending::Used => None,
+        };
+        if let Some(answer) = answer {
+            self.answer_bytes += answer.len();
+            self.answered.push_back(*id);
+        }
+        if let Some(state) = self.states.get_mut(id) {
+            state.step = Step::Done(answer.map(Into::into));
+        }
+        while self.answer_bytes > most
+            && let Some(oldest) = self.answered.pop_front()
+        {
+            self.forget_answer(&oldest);
+        }
+    }
+
+    fn forget_answer(&mut self, id: &StateId) {
+        if let Some(State {
+            step: Step::Done(answer),
+            ..
+        }) = self.states.get_mut(id)
+        {
+            self.answer_bytes -= answer.take().map_or(0, |answer| answer.len());
+        }
+    }
+
+    fn forget(&mut self, id: &StateId) {
+        self.forget_answer(id);
+        self.states.remove(id);
+        // States mostly expire in the order they were answered in; what did not is swept now and
+        // then.
+        if self.answered.front() == Some(id) {
+            self.answered.pop_front();
+        } else if self.answered.len() > 2 * self.states.len() + 64 {
+            self.answered.retain(|id| self.states.contains_key(id));
+        }
+    }
+}
+
+impl Spill for MemoryStore {
+    fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept> {
+        let kept = lock(&self.bodies).put(body, self.body_bytes);
+        Box::pin(async move { Ok(kept) })
+    }
+
+    fn get<'a>(&'a self, handle: &'a Handle, now: Moment) -> Storing<'a, Option<Vec<u8>>> {
+        let bodies = lock(&self.bodies);
+        let body = bodies.kept.get(handle);
+        let body = body.filter(|body| now < body.keep_until);
+        let body = body.map(|body| body.bytes.to_vec());
+        Box::pin(async { Ok(body) })
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Debug, Default)]
+struct Bodies {
+    kept: HashMap<Handle, Body>,
+    expiring: Expiring<Handle>,
+    /// How many bytes each owner has here.
+    owned: HashMap<Owner, u64>,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Body {
+    owner: Owner,
+    bytes: Box<[u8]>,
+    keep_until: Moment,
+}
+
+impl Bodies {
+    fn put(&mut self, body: &Spilled<'_>, most: u64) -> Kept {
+        for handle in self.expiring.until(body.now) {
+            self.forget(&handle);
+        }
+        let size = body.body.len() as u64;
+        let owned = self.owned.get(&body.owner).copied().unwrap_or_default();
+        if owned.saturating_add(size) > body.quota {
+            return Kept::OverQuota;
+        }
+        if self.bytes.saturating_add(size) > most {
+            return Kept::Full;
+        }
+        self.bytes += size;
+        self.owned.insert(body.owner, owned + size);
+        self.expiring.add(body.keep_until, body.handle);
+        let kept = Body {
+            owner: body.owner,
+            bytes: body.body.into(),
+            keep_until: body.keep_until,
+        };
+        self.kept.insert(body.handle, kept);
+        Kept::Kept
+    }
+
+    fn forget(&mut self, handle: &Handle) {
+        let Some(body) = self.kept.remove(handle) else {
+            return;
+        };
+        let size = body.bytes.len() as u64;
+        self.bytes -= size;
+        if let Some(owned) = self.owned.get_mut(&body.owner) {
+            *owned -= size;
+            if *owned == 0 {
+                self.owned.remove(&body.owner);
+            }
+        }
+    }
+}
+
+/// What expires when, a second at a time, so that a million entries need no million timers.
+#[derive(Debug)]
+struct Expiring<T>(BTreeMap<u64, Vec<T>>);
+
+impl<T> Default for Expiring<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> Expiring<T> {
+    fn add(&mut self, at: Moment, what: T) {
+        self.0.entry(at.as_millis() / 1000).or_default().push(what);
+    }
+
+    /// Takes out what has expired, every second that is wholly over.
+    fn until(&mut self, now: Moment) -> Vec<T> {
+        let second = now.as_millis() / 1000;
+        match self.0.first_key_value() {
+            Some((first, _)) if *first < second => {}
+            _ => return Vec::new(),
+        }
+        let later = self.0.split_off(&second);
+        std::mem::replace(&mut self.0, later)
+            .into_values()
+            .flatten()
+            .collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
