@@ -7,6 +7,7 @@
 //! | [`depth`] | the nesting cap |
 //! | [`exchange`] | the rounds of one call, seen from the client |
 //! | [`form`] | whether an answer plainly fits its form |
+//! | [`ledger`] | what a call carries from one round to the next |
 //! | [`moment`] | a point in time, handed in |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |
@@ -23,6 +24,7 @@ pub mod depth;
 pub mod envelope;
 pub mod exchange;
 pub mod form;
+pub mod ledger;
 pub mod mirror;
 pub mod moment;
 pub mod negotiate;

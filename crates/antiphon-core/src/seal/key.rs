@@ -9,6 +9,10 @@ use aes_gcm_siv::{
     Aes256GcmSiv,
     aead::{Aead, KeyInit, Payload},
 };
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
@@ -35,6 +39,28 @@ impl Key {
         }
     }
 
+    /// A key from text: `hex:` or `base64:` and the secret in that spelling. Base64 may be of
+    /// either alphabet, with padding or without; white space around is ignored.
+    ///
+    /// # Errors
+    /// When it is spelt otherwise, or too short.
+    pub fn parse(text: &str) -> Result<Self, BadKey> {
+        let text = text.trim();
+        let secret = if let Some(digits) = text.strip_prefix("hex:") {
+            Zeroizing::new(from_hex(digits).ok_or(BadKey::Hex)?)
+        } else if let Some(encoded) = text.strip_prefix("base64:") {
+            let encoded = encoded.trim_end_matches('=');
+            let alphabet = match encoded.contains(['-', '_']) {
+                true => URL_SAFE_NO_PAD,
+                false => STANDARD_NO_PAD,
+            };
+            Zeroizing::new(alphabet.decode(encoded).map_err(|_| BadKey::Base64)?)
+        } else {
+            return Err(BadKey::Unmarked);
+        };
+        Self::new(&secret).map_err(BadKey::Weak)
+    }
+
     /// Seals `text` for a purpose.
     pub fn seal(&self, purpose: &str, nonce: [u8; NONCE], text: &[u8]) -> Vec<u8> {
         let payload = Payload {
@@ -58,12 +84,17 @@ impl Key {
         opened.ok()
     }
 
-    fn cipher(&self, purpose: &str) -> Aes256GcmSiv {
+    pub(super) fn cipher(&self, purpose: &str) -> Aes256GcmSiv {
         let mut key = Zeroizing::new([0; 32]);
-        Hkdf::<Sha256>::new(None, &self.0)
-            .expand(purpose.as_bytes(), &mut *key)
-            .expect("32 bytes are not too many for HKDF");
+        self.derive(purpose, &mut *key);
         Aes256GcmSiv::new((&*key).into())
+    }
+
+    /// Fills `out` with what belongs to this key and this purpose alone.
+    pub(super) fn derive(&self, purpose: &str, out: &mut [u8]) {
+        Hkdf::<Sha256>::new(None, &self.0)
+            .expand(purpose.as_bytes(), out)
+            .expect("so few bytes are not too many for HKDF");
     }
 }
 
@@ -92,6 +123,40 @@ impl fmt::Display for WeakKey {
 
 impl std::error::Error for WeakKey {}
 
+/// A text that is no key. It never shows the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadKey {
+    /// Too short.
+    Weak(WeakKey),
+    /// It begins with neither `hex:` nor `base64:`.
+    Unmarked,
+    /// What follows `hex:` is not pairs of hexadecimal digits.
+    Hex,
+    /// What follows `base64:` is not base64.
+    Base64,
+}
+
+impl fmt::Display for BadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weak(weak) => weak.fmt(f),
+            Self::Unmarked => f.write_str("a key begins with `hex:` or `base64:`"),
+            Self::Hex => f.write_str("what follows `hex:` is not pairs of hexadecimal digits"),
+            Self::Base64 => f.write_str("what follows `base64:` is not base64"),
+        }
+    }
+}
+
+impl std::error::Error for BadKey {}
+
+fn from_hex(digits: &str) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(value(*high)? * 16 + value(*low)?).ok();
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +178,39 @@ mod tests {
             assert_eq!(key(1).open("test", &sealed[..at]), None, "cut at {at}");
         }
         assert!(!sealed.windows(4).any(|window| window == b"text"));
+    }
+
+    #[test]
+    fn keys_have_spellings() {
+        let hex = format!("hex:{}", "0aFf".repeat(16));
+        let opened = |text: &str| {
+            let secret: Vec<u8> = [0x0a, 0xff].repeat(16);
+            let sealed = Key::new(&secret).expect("long").seal("t", [0; NONCE], b"x");
+            Key::parse(text).expect(text).open("t", &sealed)
+        };
+        assert_eq!(opened(&hex).as_deref(), Some(&b"x"[..]));
+        assert_eq!(opened(&format!("  {hex}\n")).as_deref(), Some(&b"x"[..]));
+        let encoded = STANDARD_NO_PAD.encode([0x0a, 0xff].repeat(16));
+        assert!(encoded.contains('/'), "{encoded}");
+        assert!(opened(&format!("base64:{encoded}=")).is_some());
+        assert!(
+            opened(&format!(
+                "base64:{}",
+                encoded.replace('/', "_").replace('+', "-")
+            ))
+            .is_some()
+        );
+        for (bad, why) in [
+            ("", BadKey::Unmarked),
+            ("0aff", BadKey::Unmarked),
+            ("hex:0", BadKey::Hex),
+            ("hex:0g", BadKey::Hex),
+            ("base64:%", BadKey::Base64),
+            ("hex:", BadKey::Weak(WeakKey(0))),
+            ("base64:AAAA", BadKey::Weak(WeakKey(3))),
+        ] {
+            assert_eq!(Key::parse(bad).expect_err(bad), why);
+        }
     }
 
     #[test]

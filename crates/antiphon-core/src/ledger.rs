@@ -1,0 +1,174 @@
+//! [`Ledger`]: what a call carries from one round to the next.
+//!
+//! In a sealed state it comes after the claims, as sections:
+//!
+//! ```text
+//!   1  what it is: 1 a question, 2 the author's state, 3 the handle of a body kept in a store
+//!   3  length, big-endian
+//!   n  a question: 16 bytes of digest, then its key; the author's state: text; a handle: 16 bytes
+//! ```
+
+use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
+
+/// What a call carries from one round to the next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// The questions that were asked in this round.
+    pub pending: Vec<Pending>,
+    /// What the author carries along.
+    pub state: Option<String>,
+}
+
+/// A question that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// The key it is answered under.
+    pub key: String,
+    /// The question, word for word.
+    pub question: Digest,
+}
+
+const QUESTION: u8 = 1;
+const STATE: u8 = 2;
+const HANDLE: u8 = 3;
+
+/// A body: what follows the claims.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Body {
+    /// The ledger itself.
+    Ledger(Ledger),
+    /// Where the ledger is.
+    Elsewhere(Handle),
+}
+
+impl Ledger {
+    /// Whether a question is pending under this key.
+    pub fn asks(&self, key: &str) -> bool {
+        self.pending.iter().any(|pending| pending.key == key)
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// If a part of it has 16 MiB or more.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+        for Pending { key, question } in &self.pending {
+            section(out, QUESTION, &[question, key.as_bytes()])?;
+        }
+        match &self.state {
+            Some(state) => section(out, STATE, &[state.as_bytes()]),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Body {
+    /// Writes where a ledger is.
+    pub fn write_handle(handle: Handle, out: &mut Vec<u8>) {
+        section(out, HANDLE, &[&handle.0]).expect("a handle is small");
+    }
+
+    /// Reads what follows the claims.
+    ///
+    /// # Errors
+    /// If it is no body.
+    pub fn read(mut rest: &[u8]) -> Result<Self, Refusal> {
+        let mut ledger = Ledger::default();
+        while !rest.is_empty() {
+            let (tag, bytes) = next(&mut rest).ok_or(Refusal::Contents)?;
+            match tag {
+                QUESTION => {
+                    let (question, key) = bytes.split_first_chunk().ok_or(Refusal::Contents)?;
+                    ledger.pending.push(Pending {
+                        key: text(key)?,
+                        question: *question,
+                    });
+                }
+                STATE if ledger.state.is_none() => ledger.state = Some(text(bytes)?),
+                HANDLE if ledger == Ledger::default() && rest.is_empty() => {
+                    let handle = bytes.try_into().map_err(|_| Refusal::Contents)?;
+                    return Ok(Self::Elsewhere(Handle(handle)));
+                }
+                _ => return Err(Refusal::Contents),
+            }
+        }
+        Ok(Self::Ledger(ledger))
+    }
+}
+
+/// A part of a ledger that is larger than any can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge;
+
+fn section(out: &mut Vec<u8>, tag: u8, parts: &[&[u8]]) -> Result<(), TooLarge> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let [0, high, middle, low] = u32::try_from(length).map_err(|_| TooLarge)?.to_be_bytes() else {
+        return Err(TooLarge);
+    };
+    out.extend_from_slice(&[tag, high, middle, low]);
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+    Ok(())
+}
+
+fn next<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
+    let ([tag, high, middle, low], after) = rest.split_first_chunk()?;
+    let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
+    let (bytes, after) = after.split_at_checked(length)?;
+    *rest = after;
+    Some((*tag, bytes))
+}
+
+fn text(bytes: &[u8]) -> Result<String, Refusal> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| Refusal::Contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let one = Ledger {
+            pending: vec![
+                Pending {
+                    key: "confirm".to_owned(),
+                    question: [3; 16],
+                },
+                Pending {
+                    key: String::new(),
+                    question: [4; 16],
+                },
+            ],
+            state: Some("state".to_owned()),
+        };
+        for ledger in [one, Ledger::default()] {
+            let mut bytes = Vec::new();
+            ledger.write(&mut bytes).expect("small");
+            for cut in 1..bytes.len() {
+                let read = Body::read(&bytes[..cut]);
+                assert_ne!(read, Ok(Body::Ledger(ledger.clone())), "cut at {cut}");
+            }
+            assert_eq!(Body::read(&bytes), Ok(Body::Ledger(ledger)));
+        }
+        let mut bytes = Vec::new();
+        Body::write_handle(Handle([7; 16]), &mut bytes);
+        assert_eq!(Body::read(&bytes), Ok(Body::Elsewhere(Handle([7; 16]))));
+        bytes.extend_from_slice(&[STATE, 0, 0, 0]);
+        assert_eq!(
+            Body::read(&bytes),
+            Err(Refusal::Contents),
+            "one or the other"
+        );
+        assert_eq!(Body::read(&[9, 0, 0, 0]), Err(Refusal::Contents), "unknown");
+        assert_eq!(Body::read(&[STATE, 0, 0, 1, 0xff]), Err(Refusal::Contents));
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_cut_short() {
+        let ledger = Ledger {
+            state: Some("x".repeat(1 << 24)),
+            ..Ledger::default()
+        };
+        assert_eq!(ledger.write(&mut Vec::new()), Err(TooLarge));
+    }
+}
