@@ -753,11 +753,11 @@ mod tests {
                 for at in (1..members.len()).rev() {
                     members.swap(at, dice.below(at + 1));
                 }
-                let mut members = members.into_iter().map(|(name, value)| {
+                let member = |(name, value): (&String, &Value)| {
                     let name = respell_string(name, dice);
                     format!("{name}{}:{}", blank(dice), respell(value, dice))
-                });
-                let members: Vec<_> = members.by_ref().collect();
+                };
+                let members: Vec<_> = members.into_iter().map(member).collect();
                 format!("{{{}}}", respell_list(&members, dice))
             }
             word => word.to_string(),
@@ -828,9 +828,10 @@ mod tests {
             Value::Null => *value = json!(false),
             Value::Bool(bool) => *bool = !*bool,
             Value::Number(number) => {
-                *value = match number.as_i64() {
-                    Some(number) => json!(number.wrapping_add(1)),
-                    None => json!(number.to_string()),
+                *value = match (number.as_i64(), number.as_u64()) {
+                    (Some(number), _) => json!(number.wrapping_add(1)),
+                    (_, Some(number)) => json!(number - 1),
+                    _ => json!(number.as_f64().map(f64::next_up)),
                 }
             }
             Value::String(text) => text.push('\u{301}'),
