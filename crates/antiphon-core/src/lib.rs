@@ -17,9 +17,11 @@
 //! | [`sse`] | server-sent events, from bytes cut anywhere |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
 //! | [`answers`] | what came back for the questions of an earlier round |
+//! | [`canonical`] | one spelling for every JSON value |
 //! | [`write`](mod@write) | outgoing messages, written once |
 
 pub mod answers;
+pub mod canonical;
 pub mod depth;
 pub mod envelope;
 pub mod exchange;
