@@ -69,7 +69,8 @@ pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer 
     Answer::of(open(address, request).await).await
 }
 
-async fn open(address: SocketAddr, mut request: Request<Full<Bytes>>) -> Response<Incoming> {
+/// Sends a request to whatever listens at `address`, and returns once the response's head is there.
+pub async fn open(address: SocketAddr, mut request: Request<Full<Bytes>>) -> Response<Incoming> {
     let stream = TcpStream::connect(address).await.expect("a connection");
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await

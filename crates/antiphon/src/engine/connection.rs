@@ -7,20 +7,22 @@ use std::{
     future::Future,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    answer::Answer,
     dispatch::{self, Inbound},
     endpoint::Endpoint,
     inflight::InFlight,
     lines::Lines,
     outbox::Outbox,
+    running::Running,
+    unattended::LONGEST,
 };
 use crate::{auth::Principal, raw::Transport};
 
@@ -93,49 +95,39 @@ impl Connection {
     }
 
     /// The client has closed its side: ends subscriptions, lets calls finish for a moment, and
-    /// cancels the rest (wire.md 10.2, step 8).
-    pub(crate) async fn finish(self) {
+    /// cancels the rest (wire.md 10.2, step 8). Those that run to their end are waited for, though
+    /// not for ever.
+    pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.in_flight.end_all();
-        if tokio::time::timeout(DRAIN, self.tasks.wait())
-            .await
-            .is_err()
-        {
+        if timeout(DRAIN, self.tasks.wait()).await.is_err() {
             self.in_flight.cancel_all();
-            self.tasks.wait().await;
+            let rest = LONGEST.saturating_sub(DRAIN);
+            if timeout(rest, self.tasks.wait()).await.is_err() {
+                let open = self.tasks.len();
+                tracing::warn!(
+                    open,
+                    "calls were still running to their end and are dropped"
+                );
+                self.in_flight.drop_all();
+                self.tasks.wait().await;
+            }
         }
+        self.lines.close();
+    }
+
+    /// Nobody takes answers any more: cancels everything at once.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn leave(&self) {
+        self.in_flight.cancel_all();
+        self.lines.close();
     }
 }
 
 /// However a connection ends, what still runs on it ends too.
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.in_flight.cancel_all();
+        self.in_flight.drop_all();
         self.lines.close();
-    }
-}
-
-/// One request on its way to its answer.
-struct Running {
-    answer: Pin<Box<dyn Future<Output = Answer> + Send>>,
-    outbox: Arc<Outbox>,
-}
-
-impl Future for Running {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.outbox.is_cancelled(context) {
-            return Poll::Ready(());
-        }
-        match self.answer.as_mut().poll(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(answer) => {
-                if let Answer::Message { json, .. } = answer {
-                    self.outbox.finish(&json);
-                }
-                Poll::Ready(())
-            }
-        }
     }
 }

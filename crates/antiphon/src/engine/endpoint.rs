@@ -11,7 +11,11 @@ use std::{
 use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{lifecycle::Lifecycle, otel::Instruments};
+use super::{
+    lifecycle::Lifecycle,
+    otel::Instruments,
+    unattended::{LONGEST, Unattended},
+};
 use crate::raw::{Changes, Rendered, Service, Watcher};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
@@ -30,6 +34,8 @@ pub(crate) struct Inner {
     pub(super) instruments: Instruments,
     pub(crate) limits: Limits,
     pub(crate) lifecycle: Lifecycle,
+    /// What runs on without its client, of calls through somebody else's server.
+    pub(crate) unattended: Unattended,
     calls: AtomicUsize,
     listens: AtomicUsize,
 }
@@ -159,6 +165,7 @@ impl Endpoint {
             instruments: Instruments::default(),
             limits,
             lifecycle: Lifecycle::default(),
+            unattended: Unattended::default(),
             calls: AtomicUsize::new(0),
             listens: AtomicUsize::new(0),
         }))
@@ -176,7 +183,11 @@ impl Endpoint {
 
     /// Stops the service by hand, once nothing serves it any more: [`Service::stop`], if it was
     /// started and is not stopped yet. It cannot be started again.
+    ///
+    /// Calls that [run to their end](crate::raw::Call::run_to_end) without their clients are
+    /// waited for, for a minute at most.
     pub async fn stop(&self) {
+        self.0.unattended.finish_within(LONGEST).await;
         self.0.lifecycle.stop(&*self.0.service).await;
     }
 

@@ -10,12 +10,19 @@ use antiphon_types::RequestId;
 use super::outbox::Outbox;
 
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<RequestId, Arc<Outbox>>>);
+pub(crate) struct InFlight(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    waiting: HashMap<RequestId, Arc<Outbox>>,
+    /// Cancelled by id, and not gone yet.
+    cancelled: Vec<Arc<Outbox>>,
+}
 
 impl InFlight {
     /// Enters a request; `None` if its id is still in use (BASE-C-03).
     pub(crate) fn enter(self: &Arc<Self>, id: RequestId, outbox: &Arc<Outbox>) -> Option<Entered> {
-        match self.lock().entry(id) {
+        match self.lock().waiting.entry(id) {
             Entry::Occupied(_) => None,
             Entry::Vacant(vacant) => {
                 let id = vacant.key().clone();
@@ -32,16 +39,26 @@ impl InFlight {
     /// Cancels a request, whose id is free again at once; an unknown or finished one is ignored
     /// (CANC-S-06, CANC-B-04).
     pub(crate) fn cancel(&self, id: &RequestId) -> bool {
-        let outbox = self.lock().remove(id);
-        outbox.is_some_and(|outbox| {
-            outbox.cancel();
-            true
-        })
+        let mut table = self.lock();
+        let Some(outbox) = table.waiting.remove(id) else {
+            return false;
+        };
+        table.cancelled.push(outbox.clone());
+        drop(table);
+        outbox.cancel();
+        true
     }
 
     /// Cancels all that is left.
     pub(crate) fn cancel_all(&self) {
-        self.all().iter().for_each(|outbox| outbox.cancel());
+        for outbox in self.all() {
+            outbox.cancel();
+        }
+    }
+
+    /// Drops all that is left, also what is to run to its end.
+    pub(crate) fn drop_all(&self) {
+        self.all().iter().for_each(|outbox| outbox.drop_request());
     }
 
     /// Brings what stays open to its end.
@@ -50,10 +67,12 @@ impl InFlight {
     }
 
     fn all(&self) -> Vec<Arc<Outbox>> {
-        self.lock().values().cloned().collect()
+        let table = self.lock();
+        let waiting = table.waiting.values();
+        waiting.chain(&table.cancelled).cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Arc<Outbox>>> {
+    fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,8 +90,10 @@ impl Drop for Entered {
         // After a cancellation the id may be another request's already.
         let mut table = self.table.lock();
         let ours = |outbox: &Arc<Outbox>| Arc::ptr_eq(outbox, &self.outbox);
-        if table.get(&self.id).is_some_and(ours) {
-            table.remove(&self.id);
+        if table.waiting.get(&self.id).is_some_and(ours) {
+            table.waiting.remove(&self.id);
+        } else if let Some(at) = table.cancelled.iter().position(ours) {
+            table.cancelled.swap_remove(at);
         }
     }
 }

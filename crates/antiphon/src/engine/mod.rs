@@ -15,4 +15,6 @@ mod otel;
 pub(crate) mod outbox;
 mod params;
 pub(crate) mod progress;
+pub(crate) mod running;
+pub(crate) mod unattended;
 pub(crate) mod unwind;

@@ -32,10 +32,17 @@ struct State {
     waiting: Vec<Vec<u8>>,
     bytes: usize,
     shut: bool,
+    /// The client has left, or wants no answer any more.
     cancelled: bool,
+    /// The request is not dropped because it is cancelled.
+    to_end: bool,
+    /// The request is dropped whatever it wants.
+    dropped: bool,
     ending: bool,
-    /// Whoever takes the messages, or runs the request on a line transport.
+    /// Whoever takes the messages.
     reader: Option<Waker>,
+    /// The task that runs the request.
+    runner: Option<Waker>,
     /// A request that waits until its messages were taken, or for its end.
     sender: Option<Waker>,
 }
@@ -112,13 +119,31 @@ impl Outbox {
         state.shut = true;
     }
 
-    /// Shuts the outbox and tells the task that runs the request.
-    pub(crate) fn cancel(&self) {
+    /// The client has left, or wants no answer any more: shuts the outbox and tells the task
+    /// that runs the request. Whether the request runs on nevertheless.
+    pub(crate) fn cancel(&self) -> bool {
         let mut state = self.lock();
         state.shut = true;
         state.cancelled = true;
+        state.waiting = Vec::new();
         wake(&mut state.reader);
+        wake(&mut state.runner);
         wake(&mut state.sender);
+        state.to_end
+    }
+
+    /// Ends the request, also one that is to run to its end.
+    pub(crate) fn drop_request(&self) {
+        self.lock().dropped = true;
+        self.cancel();
+    }
+
+    /// From here on the request is not dropped because it is cancelled.
+    ///
+    /// Only the request itself says so, while it runs. If it is cancelled at the same moment
+    /// this still counts: whoever would drop it asks [`Outbox::is_over`] first.
+    pub(crate) fn run_to_end(&self) {
+        self.lock().to_end = true;
     }
 
     /// Asks a request that stays open to come to its end.
@@ -133,19 +158,22 @@ impl Outbox {
     /// should.
     pub(crate) fn is_ending(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
-        if !state.ending {
+        // One that runs to its end must have one: nobody is there to hear of more.
+        let ending = state.ending || state.cancelled;
+        if !ending {
             state.sender = Some(context.waker().clone());
         }
-        state.ending
+        ending
     }
 
-    /// Whether the request was cancelled. If not, the task is woken when it is.
-    pub(crate) fn is_cancelled(&self, context: &Context<'_>) -> bool {
+    /// Whether the request is to be dropped. If not, the task is woken when it is.
+    pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
-        if !state.cancelled {
-            state.reader = Some(context.waker().clone());
+        let over = state.dropped || (state.cancelled && !state.to_end);
+        if !over {
+            state.runner = Some(context.waker().clone());
         }
-        state.cancelled
+        over
     }
 
     /// Whether answers travel as lines.

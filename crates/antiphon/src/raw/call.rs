@@ -129,8 +129,21 @@ impl Call<'_> {
         Logger::new(self.log_level, self.outbox)
     }
 
+    /// From here on this call runs to its end, whether or not its client stays: for work that
+    /// must not be abandoned halfway.
+    ///
+    /// Otherwise a call is dropped at its next `.await` once its client cancels or leaves. This
+    /// one goes on, still counted among the [limits](crate::Limits::calls); nothing more is sent
+    /// for it. Servers that stop in good order wait for it: `http::serve` as long as for any
+    /// call, the others for a minute at most. What ends all at once still ends it: dropping the
+    /// future that serves, or the runtime.
+    pub fn run_to_end(&self) {
+        self.outbox.run_to_end();
+    }
+
     /// A token that is cancelled when this call is over, answered or abandoned: for work that
-    /// was moved to other tasks. The handler's own future is simply dropped.
+    /// was moved to other tasks. The handler's own future is simply dropped. Of a call that
+    /// [runs to its end](Self::run_to_end) it is cancelled only then.
     pub fn cancellation(&self) -> CancellationToken {
         let token = self.lazy.cancellation.get_or_init(CancellationToken::new);
         token.clone()

@@ -21,7 +21,8 @@ use crate::{
     transport::framing::{Line, Reader},
 };
 
-/// Serves `endpoint` on this process's standard streams until standard input ends.
+/// Serves `endpoint` on this process's standard streams until standard input ends. Calls that run
+/// then have a second left, those that [run to their end](crate::raw::Call::run_to_end) a minute.
 ///
 /// # Errors
 /// When the service does not start, a stream cannot be used, or reading fails.
@@ -67,23 +68,30 @@ async fn exchange(
     output: impl AsyncWrite + Send + Unpin,
 ) -> io::Result<()> {
     let write = write(lines, output);
-    let read = async {
-        let read = read(&connection, lines, input, limit).await;
-        connection.finish().await;
-        read
+    tokio::pin!(write);
+    let read = tokio::select! {
+        read = read(&connection, lines, input, limit) => Ok(read),
+        written = &mut write => Err(written),
     };
-    tokio::pin!(write, read);
-    tokio::select! {
-        read = &mut read => {
-            // Whatever was answered is still written, if somebody reads it.
-            _ = timeout(DRAIN, write).await;
-            read
-        }
-        written = &mut write => match written {
-            // Nobody reads our answers any more: as good as the end of the input.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        }
+    let finish = connection.finish();
+    tokio::pin!(finish);
+    let written = match read {
+        Ok(read) => tokio::select! {
+            () = &mut finish => {
+                // Whatever was answered is still written, if somebody reads it.
+                _ = timeout(DRAIN, write).await;
+                return read;
+            }
+            written = &mut write => written,
+        },
+        Err(written) => written,
+    };
+    // Nobody reads our answers any more: as good as the end of the input, but at once.
+    connection.leave();
+    finish.await;
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
 }
 

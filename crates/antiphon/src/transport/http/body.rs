@@ -15,10 +15,11 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, Sleep, sleep},
 };
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::service::Shared;
 use crate::{
-    engine::{answer::Answer, outbox::Outbox},
+    engine::{answer::Answer, outbox::Outbox, running::Running, unattended::Unattended},
     transport::one_line::one_line,
 };
 
@@ -77,24 +78,18 @@ impl http_body::Body for Body {
     }
 }
 
-/// One request on its way to its answer. Dropping it cancels the request (HTTP-S-19): the
-/// handler's future goes, and nothing more gets out.
-pub(crate) struct Exchange {
-    pub(crate) answer: Pin<Box<dyn Future<Output = Answer> + Send>>,
-    pub(crate) outbox: Arc<Outbox>,
-}
-
 /// An answer that began with a notification: server-sent events, the last of them the answer.
 ///
 /// From here on the call is a task of its own, so that a client that does not read delays only
-/// itself. The task ends with the stream.
+/// itself. The task ends with the stream, unless the call is to run to its end.
 #[derive(Debug)]
 pub(crate) struct Events {
     /// Messages taken from the outbox before the stream began.
     first: Vec<Vec<u8>>,
     outbox: Arc<Outbox>,
     /// The call, until it is answered.
-    task: Option<JoinHandle<Answer>>,
+    task: Option<JoinHandle<Option<Answer>>>,
+    unattended: Unattended,
     /// Done when the server is about to stop.
     stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     quiet: Pin<Box<Sleep>>,
@@ -102,19 +97,15 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(
-        exchange: Exchange,
-        first: Vec<Vec<u8>>,
-        keep_alive: Duration,
-        stopping: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(request: Running, first: Vec<Vec<u8>>, shared: &Shared) -> Self {
         Self {
             first,
-            outbox: exchange.outbox,
-            task: Some(tokio::spawn(exchange.answer)),
-            stopping: Some(Box::pin(stopping.cancelled_owned())),
-            quiet: Box::pin(sleep(keep_alive)),
-            keep_alive,
+            outbox: request.outbox.clone(),
+            task: Some(tokio::spawn(request)),
+            unattended: shared.unattended.clone(),
+            stopping: Some(Box::pin(shared.stopping.clone().cancelled_owned())),
+            quiet: Box::pin(sleep(shared.keep_alive)),
+            keep_alive: shared.keep_alive,
         }
     }
 
@@ -139,7 +130,7 @@ impl Events {
         }
         if let Poll::Ready(answer) = answer {
             self.task = None;
-            if let Ok(Answer::Message { json, .. }) = answer {
+            if let Ok(Some(Answer::Message { json, .. })) = answer {
                 event(&mut frame, json);
             }
         } else if frame.is_empty() {
@@ -159,9 +150,10 @@ impl Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        if let Some(task) = &self.task {
-            self.outbox.cancel();
-            task.abort();
+        if let Some(task) = self.task.take()
+            && self.outbox.cancel()
+        {
+            self.unattended.watch(task);
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio::time::Sleep;
 
 use super::{
     auth::{self, Denied},
-    body::{self, Body, Events, Exchange},
+    body::{self, Body, Events},
     guard,
     head::{self, Refused},
     service::Shared,
@@ -36,6 +36,7 @@ use crate::{
         answer::Answer,
         dispatch::{self, Inbound},
         outbox::Outbox,
+        running::Running,
         unwind::Caught,
     },
     raw::Transport,
@@ -53,6 +54,19 @@ pin_project! {
         parts: Option<Parts>,
         step: Step,
     }
+
+    /// Dropping it cancels the request (HTTP-S-19): the handler's future goes, unless it is to run
+    /// to its end, and nothing more gets out.
+    impl<B> PinnedDrop for ResponseFuture<B> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Step::Running(request) = this.step
+                && let Some(request) = request.take()
+            {
+                this.shared.unattended.adopt(request);
+            }
+        }
+    }
 }
 
 enum Step {
@@ -60,7 +74,8 @@ enum Step {
     Refused(Option<Response<Body>>),
     Verifying(Verifying),
     Reading(Reading),
-    Running(Option<Exchange>),
+    /// Until it is answered, or is a stream.
+    Running(Option<Running>),
 }
 
 /// A body as it comes in: mostly in one piece, which is then not copied.
@@ -203,7 +218,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                                 mounted: this.shared.mounted,
                             };
                             let endpoint = this.shared.endpoint.clone();
-                            *this.step = Step::Running(Some(Exchange {
+                            *this.step = Step::Running(Some(Running {
                                 answer: Box::pin(dispatch::answer(
                                     endpoint,
                                     inbound,
@@ -215,20 +230,21 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                         }
                     }
                 }
-                Step::Running(exchange) => {
-                    let running = exchange.as_mut().expect("polled after it was ready");
+                Step::Running(request) => {
+                    let running = request.as_mut().expect("polled after it was ready");
                     match running.answer.as_mut().poll(context) {
-                        Poll::Ready(answer) => over(answer, &running.outbox),
+                        Poll::Ready(answer) => {
+                            let response = over(answer, &running.outbox);
+                            *request = None;
+                            response
+                        }
                         Poll::Pending => {
                             let first = running.outbox.take(context);
                             if first.is_empty() {
                                 return Poll::Pending;
                             }
-                            let exchange = exchange.take().expect("it was there just now");
-                            let stopping = this.shared.stopping.clone();
-                            let keep_alive = this.shared.keep_alive;
-                            let body = Events::new(exchange, first, keep_alive, stopping);
-                            events(Body::events(body))
+                            let request = request.take().expect("it was there just now");
+                            events(Body::events(Events::new(request, first, this.shared)))
                         }
                     }
                 }

@@ -19,7 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{future::plain, service::HttpService, watched::Watched};
-use crate::engine::lifecycle::Serving;
+use crate::engine::{lifecycle::Serving, unattended::Unattended};
 
 /// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop. Told
 /// to stop, it also stops the service, if no other transport serves it. Its error is that of a
@@ -66,7 +66,8 @@ impl Serve {
     }
 
     /// Stops in good order when `signal` is done: takes no more connections, ends this server's
-    /// subscriptions, and waits for running calls.
+    /// subscriptions, and waits for running calls, also those that
+    /// [run to their end](crate::raw::Call::run_to_end) without their clients.
     pub fn with_graceful_shutdown(
         mut self,
         signal: impl Future<Output = ()> + Send + 'static,
@@ -92,8 +93,10 @@ impl Serve {
         let stopping = CancellationToken::new();
         // Dropping the set ends its connections, so they end with this future, however it ends.
         let mut connections = JoinSet::new();
+        let unattended = Unattended::default();
+        let _with_this_future = unattended.guard();
         let mut shutdown = self.shutdown;
-        let service = self.service.until(stopping.clone());
+        let service = self.service.until(stopping.clone(), unattended.clone());
         let path: Arc<Option<String>> = self.path.into();
         loop {
             let stream = tokio::select! {
@@ -114,11 +117,17 @@ impl Serve {
         }
         drop(self.listener);
         stopping.cancel();
-        let finished = async { while connections.join_next().await.is_some() {} };
+        let finished = async {
+            while connections.join_next().await.is_some() {}
+            // Connections leave calls behind, so only now are these all.
+            unattended.finish().await;
+        };
         if tokio::time::timeout(self.drain, finished).await.is_err() {
             let open = connections.len();
             tracing::warn!(open, "calls were still running and are dropped");
+            unattended.drop_all();
             connections.shutdown().await;
+            unattended.finish().await;
         }
         serving.end().await;
         Ok(())

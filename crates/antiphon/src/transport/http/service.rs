@@ -12,7 +12,7 @@ use http::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
 use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard};
-use crate::{auth::Verifier, raw::Endpoint};
+use crate::{auth::Verifier, engine::unattended::Unattended, raw::Endpoint};
 
 /// Streamable HTTP for one endpoint, ready to be mounted.
 ///
@@ -35,13 +35,17 @@ pub(crate) struct Shared {
     pub(crate) stopping: CancellationToken,
     /// Whether the server around it is somebody else's.
     pub(crate) mounted: bool,
+    /// What runs on without its client.
+    pub(crate) unattended: Unattended,
 }
 
 /// Makes `endpoint` a tower service.
 pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
+    let endpoint = endpoint.into();
     HttpService {
         shared: Arc::new(Shared {
-            endpoint: endpoint.into(),
+            unattended: endpoint.inner().unattended.clone(),
+            endpoint,
             guard: Guard::default(),
             gate: None,
             keep_alive: Duration::from_secs(15),
@@ -125,10 +129,11 @@ impl HttpService {
     }
 
     /// For a server of ours: ends its subscriptions, open ones and new ones, once `stopping` is
-    /// cancelled.
-    pub(crate) fn until(mut self, stopping: CancellationToken) -> Self {
+    /// cancelled, and leaves to `unattended` what runs on without its client.
+    pub(crate) fn until(mut self, stopping: CancellationToken, unattended: Unattended) -> Self {
         let shared = self.shared();
         shared.stopping = stopping;
+        shared.unattended = unattended;
         shared.mounted = false;
         self
     }
