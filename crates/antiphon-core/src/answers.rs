@@ -6,7 +6,9 @@
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
-use antiphon_types::{CreateMessageResult, ElicitResult, ErrorObject, ListRootsResult, decode};
+use antiphon_types::{
+    CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, ListRootsResult, decode,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error, MapAccess, Visitor},
@@ -62,6 +64,13 @@ impl<'a> Answers<'a> {
         self.0.is_empty()
     }
 
+    /// Only the entries whose keys `keep` wants.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|(key, _)| keep(key));
+        self
+    }
+
     /// The keys, in the order they came.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| &**key)
@@ -87,6 +96,19 @@ impl<'a> Answers<'a> {
     /// The answer to a question for the workspace roots.
     pub fn roots(&self, key: &str) -> Answer<ListRootsResult> {
         self.read(key)
+    }
+
+    /// What the user filled in under `key`, as `T`: nothing unless the form was accepted, with
+    /// content that fits. [`elicit`](Self::elicit) tells a refusal from no answer at all.
+    pub fn accepted<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let answer = self.elicit(key).given()?;
+        match answer.action {
+            ElicitAction::Accept => {
+                let content = serde_json::Value::Object(answer.content.unwrap_or_default());
+                serde_json::from_value(content).ok()
+            }
+            _ => None,
+        }
     }
 
     fn read<T: DeserializeOwned>(&self, key: &str) -> Answer<T> {
@@ -133,7 +155,6 @@ fn repeated<'k, T>(entries: &'k [(Cow<'_, str>, T)]) -> Option<&'k str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use antiphon_types::ElicitAction;
 
     fn raw(text: &str) -> Box<RawValue> {
         RawValue::from_string(text.to_owned()).expect("JSON")
@@ -169,7 +190,21 @@ mod tests {
             "file:///srv"
         );
         assert_eq!(answers.sample("text").given().expect("given").model, "m");
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Name {
+            name: String,
+        }
+        let ada = Name {
+            name: "Ada".to_owned(),
+        };
+        assert_eq!(answers.accepted("name"), Some(ada));
+        for none in ["no", "bad", "odd", "list", "other", "roots"] {
+            assert_eq!(answers.accepted::<Name>(none), None, "{none}");
+        }
+        assert_eq!(answers.accepted::<Vec<u8>>("name"), None, "another type");
         assert_eq!(answers.keys().count(), 7);
+        let some = answers.only(|key| key == "no" || key == "missing");
+        assert_eq!(some.keys().collect::<Vec<_>>(), ["no"]);
     }
 
     /// MRTR-S-27: null is absent, anything but an object is refused.

@@ -240,6 +240,13 @@ impl ErrorObject {
             .with_data(json!({ "uri": uri.into() }))
     }
 
+    /// A `requestState` was refused. Whatever the reason, the error is the same: a client learns
+    /// nothing from it (AMB-07).
+    pub fn invalid_request_state() -> Self {
+        Self::new(code::INVALID_PARAMS, "Invalid or expired requestState")
+            .with_data(json!({ "reason": "invalid_request_state" }))
+    }
+
     /// Adds details.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {

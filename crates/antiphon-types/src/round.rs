@@ -256,6 +256,14 @@ impl InputRequired {
         self
     }
 
+    /// Sets the state to bring back to a value, as JSON.
+    ///
+    /// # Errors
+    /// If the value does not serialise.
+    pub fn carrying(self, state: &(impl Serialize + ?Sized)) -> serde_json::Result<Self> {
+        Ok(self.with_state(serde_json::to_string(state)?))
+    }
+
     /// Sets the metadata.
     #[must_use]
     pub fn with_meta(mut self, meta: MetaObject) -> Self {

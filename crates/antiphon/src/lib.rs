@@ -61,6 +61,8 @@ pub mod raw;
 #[cfg(any(feature = "server", feature = "client"))]
 mod schema;
 #[cfg(feature = "server")]
+pub mod sealing;
+#[cfg(feature = "server")]
 mod server;
 mod transport;
 

@@ -146,6 +146,15 @@ impl Outbox {
         self.lock().to_end = true;
     }
 
+    /// What [`Outbox::run_to_end`] said no longer holds.
+    pub(crate) fn may_be_abandoned(&self) {
+        let mut state = self.lock();
+        state.to_end = false;
+        if state.cancelled {
+            wake(&mut state.runner);
+        }
+    }
+
     /// Asks a request that stays open to come to its end.
     pub(crate) fn end(&self) {
         let mut state = self.lock();

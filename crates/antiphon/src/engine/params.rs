@@ -1,6 +1,9 @@
 //! Parameters as the methods want them, or the error that says what is wrong with them.
 
-use antiphon_core::envelope::{Params, Slot};
+use antiphon_core::{
+    envelope::{Params, Slot},
+    seal::refusal::Refusal,
+};
 use antiphon_types::{CompleteRequestParams, ErrorObject, decode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -73,6 +76,15 @@ fn optional_text_of<'a>(name: &str, slot: &'a Slot<'_>) -> Result<Option<&'a str
     }
 }
 
+/// A state that is no string is as bad as any other that we did not make.
+fn state_of<'a>(slot: &'a Slot<'_>) -> Result<Option<&'a str>, ErrorObject> {
+    optional_text_of("requestState", slot).map_err(|_| {
+        let reason = Refusal::NotText.reason();
+        tracing::warn!(reason, "a requestState was refused");
+        ErrorObject::invalid_request_state()
+    })
+}
+
 fn object_of<'a>(
     name: &str,
     raw: Option<&'a RawValue>,
@@ -89,7 +101,7 @@ fn object_of<'a>(
 fn round<'a>(params: &'a Params<'_>) -> Result<Round<'a>, ErrorObject> {
     Ok(Round {
         responses: object_of("inputResponses", params.input_responses)?,
-        state: optional_text_of("requestState", &params.request_state)?,
+        state: state_of(&params.request_state)?,
     })
 }
 

@@ -141,6 +141,11 @@ impl Call<'_> {
         self.outbox.run_to_end();
     }
 
+    /// From here on this call ends when its client leaves, as calls do.
+    pub(crate) fn may_be_abandoned(&self) {
+        self.outbox.may_be_abandoned();
+    }
+
     /// A token that is cancelled when this call is over, answered or abandoned: for work that
     /// was moved to other tasks. The handler's own future is simply dropped. Of a call that
     /// [runs to its end](Self::run_to_end) it is cancelled only then.

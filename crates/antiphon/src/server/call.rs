@@ -13,6 +13,7 @@ use crate::{
     Logger, Progress,
     auth::Principal,
     raw::{Answers, Round, TraceContext},
+    sealing,
 };
 
 /// One call, as a handler can keep it, move it to another task and hand it around: an extractor.
@@ -37,6 +38,7 @@ struct Kept {
     trace: TraceContext,
     arguments: Option<Box<RawValue>>,
     responses: Option<Box<RawValue>>,
+    asked: Vec<String>,
     state: Option<String>,
     progress: Progress,
     logger: Logger,
@@ -118,7 +120,15 @@ impl Call {
         Ok(decode(self.arguments().map_or("{}", RawValue::get))?)
     }
 
-    /// The answers this request brought, whether or not they were ever asked for: a client can
+    /// The answers to the questions that were asked in the round before.
+    pub fn responses(&self) -> Answers<'_> {
+        let asked = |key: &str| self.0.asked.iter().any(|asked| asked == key);
+        // A map that names a key twice did not get here.
+        let answers = Answers::parse(self.0.responses.as_deref());
+        answers.unwrap_or_default().only(asked)
+    }
+
+    /// All answers this request brought, whether or not they were ever asked for: a client can
     /// send any. Never take one of these for consent.
     ///
     /// # Errors
@@ -127,9 +137,25 @@ impl Call {
         Ok(Answers::parse(self.0.responses.as_deref())?)
     }
 
-    /// The `requestState` this request brought, as it came: written by the peer for all we know
-    /// (MRTR-S-12).
-    pub fn unsealed_state(&self) -> Option<&str> {
+    /// The state that was sent with the questions of the round before, as `S`: see
+    /// [`InputRequired::carrying`](crate::types::InputRequired::carrying). Nothing in the first
+    /// round, and when there was none.
+    ///
+    /// # Errors
+    /// `-32602` if it is not an `S`: another version of this server wrote it.
+    pub fn request_state<S: DeserializeOwned>(&self) -> Result<Option<S>, Stop> {
+        let Some(text) = self.request_state_text() else {
+            return Ok(None);
+        };
+        let state = serde_json::from_str(text).map_err(|error| {
+            sealing::not_of_this_type(self.method(), self.target(), None, &error)
+        })?;
+        Ok(Some(state))
+    }
+
+    /// The state that was sent with the questions of the round before, as it was written: see
+    /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
+    pub fn request_state_text(&self) -> Option<&str> {
         self.0.state.as_deref()
     }
 
@@ -157,9 +183,7 @@ impl Call {
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Call {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        let Round {
-            responses, state, ..
-        } = call.round();
+        let Round { responses, .. } = call.round();
         Ok(Self(Arc::new(Kept {
             id: call.id(),
             method: call.method().to_owned(),
@@ -175,7 +199,8 @@ impl<S: Sync> FromCall<S> for Call {
             trace: call.trace(),
             arguments: call.arguments().map(ToOwned::to_owned),
             responses: responses.map(ToOwned::to_owned),
-            state: state.map(str::to_owned),
+            asked: call.asked_keys(),
+            state: call.request_state_text().map(str::to_owned),
             progress: call.progress(),
             logger: call.logger(),
             cancellation: call.cancellation(),

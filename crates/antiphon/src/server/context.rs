@@ -11,17 +11,18 @@ use std::{
 
 use antiphon_core::template::{Binding, Bindings};
 use antiphon_types::{
-    CallToolResult, CompleteResult, GetPromptResult, ListResourcesResult, ReadResourceResult,
-    decode,
+    CallToolResult, CompleteResult, ErrorObject, GetPromptResult, ListResourcesResult,
+    ReadResourceResult, decode,
 };
 use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends};
+use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends, stop::Why};
 use crate::{
-    raw::{self, Answers, Round},
+    raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
+    sealing::{Claimed, Leg},
 };
 
 /// One call: all that [`raw::Call`] tells, what is called with which arguments, and the server it
@@ -31,6 +32,8 @@ pub struct Context<'a> {
     target: &'a str,
     input: Input<'a>,
     round: Round<'a>,
+    /// What the request brings from earlier rounds, where there may be any.
+    leg: Option<&'a Leg<'a>>,
     server: &'a Server,
     manners: Manners,
     /// The URI as the client spelt it, where `target` is the canonical spelling.
@@ -104,6 +107,7 @@ impl<'a> Context<'a> {
             target,
             input,
             round,
+            leg: None,
             server,
             manners: server.settings.around.manners,
             requested: target,
@@ -113,6 +117,12 @@ impl<'a> Context<'a> {
             told: AtomicBool::new(false),
             attached: OnceLock::new(),
         }
+    }
+
+    /// With what comes from earlier rounds.
+    pub(crate) fn continuing(mut self, leg: &'a Leg<'a>) -> Self {
+        self.leg = Some(leg);
+        self
     }
 
     /// With the manners of what is called, which may come from another server.
@@ -216,12 +226,25 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Sees to it that arguments which no extractor looked at are checked before the handler runs.
-    pub(crate) fn finish_checks(&self) -> Result<(), Stop> {
-        match self.told.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => self.check().map_err(Stop::arguments),
+    /// Comes last before the handler runs, or asks: arguments that no extractor looked at are
+    /// checked, and the state is claimed.
+    pub(crate) async fn ready(&self) -> Result<(), Stop> {
+        if !self.told.load(Ordering::Relaxed) {
+            self.check().map_err(Stop::arguments)?;
         }
+        match self.leg {
+            Some(leg) if leg.brings_state() => match leg.claim(self.call).await? {
+                Claimed::Run => Ok(()),
+                Claimed::Repeat => Err(Stop::because(Why::Repeat)),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// The answer that the state got when it was used before.
+    pub(crate) fn recorded<R>(&self) -> Result<Reply<R>, ErrorObject> {
+        let recorded = self.leg.and_then(Leg::recorded);
+        recorded.unwrap_or_else(|| Err(ErrorObject::internal("Internal error")))
     }
 
     fn spelt(&self) -> Option<&'a SpeltChecker> {
@@ -291,7 +314,14 @@ impl<'a> Context<'a> {
         self.server
     }
 
-    /// The answers this request brought, whether or not they were ever asked for: a client can
+    /// The answers to the questions that were asked in the round before.
+    pub fn responses(&self) -> Answers<'a> {
+        let asked = |key: &str| self.leg.is_some_and(|leg| leg.asked(key));
+        // A map that names a key twice did not get here.
+        self.round.answers().unwrap_or_default().only(asked)
+    }
+
+    /// All answers this request brought, whether or not they were ever asked for: a client can
     /// send any. Never take one of these for consent.
     ///
     /// # Errors
@@ -300,10 +330,32 @@ impl<'a> Context<'a> {
         Ok(self.round.answers()?)
     }
 
-    /// The `requestState` this request brought, as it came: written by the peer for all we know
-    /// (MRTR-S-12).
-    pub fn unsealed_state(&self) -> Option<&'a str> {
-        self.round.state
+    /// The state that was sent with the questions of the round before, as `S`: see
+    /// [`InputRequired::carrying`](crate::types::InputRequired::carrying). Nothing in the first
+    /// round, and when there was none.
+    ///
+    /// # Errors
+    /// `-32602` if it is not an `S`: another version of this server wrote it.
+    pub fn request_state<S: DeserializeOwned>(&self) -> Result<Option<S>, Stop> {
+        match (self.leg, self.request_state_text()) {
+            (Some(leg), Some(text)) => {
+                let state = serde_json::from_str(text);
+                Ok(Some(state.map_err(|error| leg.not_of_this_type(&error))?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The state that was sent with the questions of the round before, as it was written: see
+    /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
+    pub fn request_state_text(&self) -> Option<&'a str> {
+        self.leg.and_then(Leg::state)
+    }
+
+    /// The keys of the questions that were asked in the round before.
+    pub(crate) fn asked_keys(&self) -> Vec<String> {
+        let keys = self.leg.into_iter().flat_map(Leg::pending);
+        keys.map(str::to_owned).collect()
     }
 
     /// Attaches a value to this call, for [`Extension<T>`](crate::Extension) further in.

@@ -76,7 +76,7 @@ where
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
         Box::pin(async move {
             let arguments = M::extract(call, state).await?;
-            call.finish_checks()?;
+            call.ready().await?;
             self.handler.call(arguments).await.into_reply(call)
         })
     }
@@ -118,6 +118,9 @@ macro_rules! handlers {
                     false => Some($T::from_call(call, state).await?),
                     true => None,
                 };)*
+                if false $(|| $T::ASKS)* {
+                    call.ready().await?;
+                }
                 let mut questions = Questions::default();
                 $(if $T::ASKS {
                     match $T::from_call(call, state).await {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, io, pin::Pin, sync::Arc};
 
-use antiphon_core::template::Bindings;
+use antiphon_core::{seal::claims::Method, template::Bindings};
 use antiphon_types::{
     CallToolResult, CompleteResult, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
@@ -18,9 +18,12 @@ use super::{
     resource::{Listing, ResourceEntry, Watching},
     table::{Hints, cut},
 };
-use crate::raw::{
-    About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List, ReadResource,
-    Rendered, Reply, Round, Service,
+use crate::{
+    raw::{
+        About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List, Outgoing,
+        ReadResource, Rendered, Reply, Round, Service,
+    },
+    sealing::{Bound, Leg},
 };
 
 /// A list with its cache hint.
@@ -61,7 +64,10 @@ impl Service for Hosted {
     }
 
     fn start(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
-        Box::pin(self.0.hooks.run_start())
+        Box::pin(async {
+            self.0.settings.sealing.check()?;
+            self.0.hooks.run_start().await
+        })
     }
 
     fn stop(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -96,14 +102,22 @@ impl Service for Hosted {
                 checker: entry.checker(),
                 check: entry.checks_input(),
             };
+            let bound = Bound {
+                method: Method::CallTool,
+                target: tool.name,
+                arguments: tool.arguments,
+            };
+            let leg = self.leg(call, bound, tool.round).await?;
             let context = Context::new(call, tool.name, input, tool.round, &self.0)
+                .continuing(&leg)
                 .mannered(entry.around().manners)
                 .checking_output(entry.checks_output());
-            let reply = entry::answer(&*entry, &context).await?;
-            match entry.check_again(&context, &reply) {
+            let answer = leg.holding(entry::answer(&*entry, &context)).await;
+            let answer = answer.and_then(|reply| match entry.check_again(&context, &reply) {
                 Ok(()) => Ok(reply),
                 Err(stop) => CallToolResult::stopped(&context, stop),
-            }
+            });
+            closed(&leg, call, answer).await
         })
     }
 
@@ -136,13 +150,21 @@ impl Service for Hosted {
                 // PROMPT-S-11
                 return Err(unknown("prompt", prompt.name));
             };
+            let bound = Bound {
+                method: Method::GetPrompt,
+                target: prompt.name,
+                arguments: prompt.arguments,
+            };
+            let leg = self.leg(call, bound, prompt.round).await?;
             let input = Input::Strings {
                 values: pairs(prompt.arguments()?),
                 checker: entry.checker.as_deref(),
             };
             let context = Context::new(call, prompt.name, input, prompt.round, &self.0)
+                .continuing(&leg)
                 .mannered(entry.around.manners);
-            entry::answer(&*entry, &context).await
+            let answer = leg.holding(entry::answer(&*entry, &context)).await;
+            closed(&leg, call, answer).await
         })
     }
 
@@ -229,10 +251,19 @@ impl Service for Hosted {
                     checker: entry.checker(),
                 },
             };
+            // The URI as it was spelt: a retry spells it the same way (MRTR-C-10).
+            let bound = Bound {
+                method: Method::ReadResource,
+                target: uri,
+                arguments: None,
+            };
+            let leg = self.leg(call, bound, resource.round).await?;
             let context = Context::new(call, &found.target, input, resource.round, &self.0)
+                .continuing(&leg)
                 .mannered(entry.around.manners)
                 .reading(uri, entry.mime_type());
-            entry::answer(&*entry, &context).await
+            let answer = leg.holding(entry::answer(&*entry, &context)).await;
+            closed(&leg, call, answer).await
         })
     }
 
@@ -305,7 +336,33 @@ struct Found {
     target: String,
 }
 
+/// Seals questions and records answers; what needs neither is passed on.
+async fn closed<T: Outgoing>(
+    leg: &Leg<'_>,
+    call: &Call<'_>,
+    answer: Result<Reply<T>, Error>,
+) -> Result<Reply<T>, Error> {
+    match leg.is_plain(&answer) {
+        true => answer,
+        false => leg.close(call, answer).await,
+    }
+}
+
 impl Hosted {
+    /// What a request brings from earlier rounds.
+    async fn leg<'a>(
+        &'a self,
+        call: &Call<'_>,
+        bound: Bound<'a>,
+        round: Round<'_>,
+    ) -> Result<Leg<'a>, Error> {
+        let sealing = &self.0.settings.sealing;
+        match round.is_first() {
+            true => Ok(Leg::first(sealing, bound)),
+            false => Leg::open(sealing, call, bound, round).await,
+        }
+    }
+
     fn capabilities(&self) -> ServerCapabilities {
         let registry = &self.0.registry;
         let offered = self.0.settings.offered;

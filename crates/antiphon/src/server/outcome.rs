@@ -87,6 +87,7 @@ impl Ends for CallToolResult {
             }
             Why::Reject(error) => return Err(error),
             Why::Ask(questions) => return Ok(Reply::InputRequired(questions)),
+            Why::Repeat => return call.recorded(),
         };
         Ok(Reply::Complete(Self::error(text)))
     }
@@ -105,6 +106,9 @@ impl Ends for CallToolResult {
 
 impl Ends for GetPromptResult {
     fn stopped(call: &Context<'_>, stop: Stop) -> Result<Reply<Self>, ErrorObject> {
+        if stop.is_repeat() {
+            return call.recorded();
+        }
         match refused(call, stop) {
             Ok(questions) => Ok(Reply::InputRequired(questions)),
             Err(Some(error)) => Err(error),
@@ -126,6 +130,9 @@ impl Ends for GetPromptResult {
 
 impl Ends for ReadResourceResult {
     fn stopped(call: &Context<'_>, stop: Stop) -> Result<Reply<Self>, ErrorObject> {
+        if stop.is_repeat() {
+            return call.recorded();
+        }
         match refused(call, stop) {
             Ok(questions) => Ok(Reply::InputRequired(questions)),
             Err(Some(error)) => Err(error),
@@ -225,6 +232,7 @@ fn refused(call: &Context<'_>, stop: Stop) -> Result<InputRequired, Option<Error
             ErrorObject::invalid_params(text).with_data(data)
         }
         Why::Ask(questions) => return Ok(questions),
+        Why::Repeat => ErrorObject::internal("Internal error"),
     }))
 }
 

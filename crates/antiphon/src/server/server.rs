@@ -21,6 +21,7 @@ use super::{
 use crate::{
     Limits,
     raw::{Answered, Changes, Endpoint, Observer, Watcher},
+    sealing::Sealing,
 };
 
 /// A server: tools, prompts and resources, under a name.
@@ -70,6 +71,7 @@ pub(crate) struct Settings {
     pub(crate) discover: Option<(Duration, CacheScope)>,
     pub(crate) offered: Offered,
     pub(crate) observer: Option<Watcher>,
+    pub(crate) sealing: Sealing,
 }
 
 /// Capabilities that are declared whether or not there is anything to them yet.
@@ -119,6 +121,7 @@ impl<S: Send + Sync + 'static> Server<S> {
                 discover: None,
                 offered: Offered::default(),
                 observer: None,
+                sealing: Sealing::default(),
             }),
             changes: Changes::new(),
             hooks: Hooks::default(),
@@ -189,7 +192,7 @@ impl<S: Send + Sync + 'static> Server<S> {
 
     /// Adds all that another server offers at this moment, inside the layers that one has, and as
     /// strict as it is about errors and arguments. Its name, instructions, limits, observer, cache
-    /// hints and page size are dropped.
+    /// hints, page size and sealing are dropped.
     ///
     /// # Panics
     /// If a name is taken.
@@ -303,6 +306,11 @@ impl<S> Server<S> {
     /// resources and what templates list, inside the layers that are there.
     pub fn layer(self, layer: impl Layer) -> Self {
         self.set(|settings| settings.around.layers.push(Arc::new(layer)))
+    }
+
+    /// How states are protected, instead of under a key of this process.
+    pub fn sealing(self, sealing: Sealing) -> Self {
+        self.set(|settings| settings.sealing = sealing)
     }
 
     /// Tells `observer` how each request ended: a hook for metrics. There may be several.

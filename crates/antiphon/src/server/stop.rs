@@ -66,6 +66,8 @@ pub(crate) enum Why {
     /// The arguments are not what the handler takes.
     Arguments(Violations),
     Ask(InputRequired),
+    /// The state was used before, and has its answer.
+    Repeat,
 }
 
 impl Stop {
@@ -107,6 +109,10 @@ impl Stop {
         matches!(*self.0, Why::Arguments(_))
     }
 
+    pub(crate) fn is_repeat(&self) -> bool {
+        matches!(*self.0, Why::Repeat)
+    }
+
     /// The questions, if that is why.
     pub(crate) fn questions(self) -> Result<InputRequired, Self> {
         match *self.0 {
@@ -136,6 +142,7 @@ impl fmt::Debug for Stop {
             Why::NotFound => f.write_str("NotFound"),
             Why::Arguments(violations) => f.debug_tuple("Arguments").field(violations).finish(),
             Why::Ask(_) => f.write_str("Ask"),
+            Why::Repeat => f.write_str("Repeat"),
         }
     }
 }
@@ -150,6 +157,7 @@ impl fmt::Display for Stop {
             Why::NotFound => f.write_str("Not found"),
             Why::Arguments(violations) => violations.fmt(f),
             Why::Ask(_) => f.write_str("An answer is needed"),
+            Why::Repeat => f.write_str("This was answered before"),
         }
     }
 }

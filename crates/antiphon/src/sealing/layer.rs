@@ -1,0 +1,214 @@
+//! [`Sealed`]: a raw service whose states are protected.
+
+use std::{future::Future, io, pin::Pin, sync::Arc};
+
+use antiphon_core::seal::claims::Method;
+use antiphon_types::{
+    CallToolResult, CompleteResult, GetPromptResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+    SubscriptionFilter,
+};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    Sealing,
+    boundary::{Bound, Leg},
+};
+use crate::raw::{
+    About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List, Outgoing,
+    ReadResource, Rendered, Reply, Round, Service,
+};
+
+/// A raw service whose states are protected: what [`Sealing::layer`] makes of it.
+#[derive(Debug)]
+pub struct Sealed<S> {
+    sealing: Sealing,
+    service: S,
+}
+
+impl<S: Service> Sealed<S> {
+    pub(super) fn new(sealing: Sealing, service: S) -> Self {
+        Self { sealing, service }
+    }
+
+    /// Runs `ask`, which may ask, with what it may see of the round.
+    async fn run<'a, T: Outgoing>(
+        &'a self,
+        call: &'a Call<'a>,
+        bound: Bound<'a>,
+        round: Round<'a>,
+        ask: impl AsyncFnOnce(Round<'_>) -> Result<Reply<T>, Error>,
+    ) -> Result<Reply<T>, Error> {
+        let leg = Leg::open(&self.sealing, call, bound, round).await?;
+        leg.claim(call).await?;
+        if let Some(answer) = leg.recorded() {
+            return answer;
+        }
+        let responses = pinned(&leg, round)?;
+        let mut seen = Round::default();
+        seen.state = leg.state();
+        seen.responses = responses.as_deref();
+        let answer = leg.holding(ask(seen)).await;
+        leg.close(call, answer).await
+    }
+}
+
+/// The answers to what was asked.
+fn pinned(leg: &Leg<'_>, round: Round<'_>) -> Result<Option<Box<RawValue>>, Error> {
+    let Some(all) = round.responses else {
+        return Ok(None);
+    };
+    let answers = round.answers()?;
+    if answers.keys().all(|key| leg.asked(key)) {
+        return Ok(Some(all.to_owned()));
+    }
+    let answers = answers.only(|key| leg.asked(key));
+    if answers.is_empty() {
+        return Ok(None);
+    }
+    let pairs: Vec<_> = answers
+        .keys()
+        .map(|key| (key.to_owned(), answers.raw(key)))
+        .collect();
+    let kept: std::collections::BTreeMap<_, _> = pairs.into_iter().collect();
+    let kept = serde_json::value::to_raw_value(&kept);
+    kept.map(Some)
+        .map_err(|error| Error::internal(error.to_string()))
+}
+
+impl<S: Service> Service for Sealed<S> {
+    fn about(&self) -> About {
+        self.service.about()
+    }
+
+    fn start(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
+        Box::pin(async {
+            self.sealing.check()?;
+            self.service.start().await
+        })
+    }
+
+    fn stop(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.service.stop()
+    }
+
+    fn list_tools<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> Answering<'a, Rendered<ListToolsResult>> {
+        self.service.list_tools(call, list)
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        tool: CallTool<'a>,
+    ) -> Answering<'a, Reply<CallToolResult>> {
+        let bound = Bound {
+            method: Method::CallTool,
+            target: tool.name,
+            arguments: tool.arguments,
+        };
+        Box::pin(
+            self.run(call, bound, tool.round, async move |round: Round<'_>| {
+                self.service
+                    .call_tool(call, CallTool { round, ..tool })
+                    .await
+            }),
+        )
+    }
+
+    fn header_params(&self, call: &Call<'_>, tool: &str) -> Option<Arc<HeaderParams>> {
+        self.service.header_params(call, tool)
+    }
+
+    fn list_prompts<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> Answering<'a, Rendered<ListPromptsResult>> {
+        self.service.list_prompts(call, list)
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        prompt: GetPrompt<'a>,
+    ) -> Answering<'a, Reply<GetPromptResult>> {
+        let bound = Bound {
+            method: Method::GetPrompt,
+            target: prompt.name,
+            arguments: prompt.arguments,
+        };
+        Box::pin(
+            self.run(call, bound, prompt.round, async move |round: Round<'_>| {
+                self.service
+                    .get_prompt(call, GetPrompt { round, ..prompt })
+                    .await
+            }),
+        )
+    }
+
+    fn list_resources<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> Answering<'a, Rendered<ListResourcesResult>> {
+        self.service.list_resources(call, list)
+    }
+
+    fn list_resource_templates<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        list: List<'a>,
+    ) -> Answering<'a, Rendered<ListResourceTemplatesResult>> {
+        self.service.list_resource_templates(call, list)
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        resource: ReadResource<'a>,
+    ) -> Answering<'a, Reply<ReadResourceResult>> {
+        let bound = Bound {
+            method: Method::ReadResource,
+            target: resource.uri,
+            arguments: None,
+        };
+        Box::pin(self.run(
+            call,
+            bound,
+            resource.round,
+            async move |round: Round<'_>| {
+                self.service
+                    .read_resource(call, ReadResource { round, ..resource })
+                    .await
+            },
+        ))
+    }
+
+    fn complete<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        completion: Complete,
+    ) -> Answering<'a, CompleteResult> {
+        self.service.complete(call, completion)
+    }
+
+    fn listen<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        filter: SubscriptionFilter,
+    ) -> Answering<'a, SubscriptionFilter> {
+        self.service.listen(call, filter)
+    }
+
+    fn other<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        params: Option<&'a RawValue>,
+    ) -> Answering<'a, Rendered<Value>> {
+        self.service.other(call, params)
+    }
+}

@@ -1,0 +1,208 @@
+//! [`Protect`]: bytes sealed under the ring or by a codec, whichever it is.
+
+use std::sync::{Arc, OnceLock};
+
+use antiphon_core::seal::{
+    Key, NONCE,
+    codec::{Codec, CodecError, Coding},
+    envelope::{self, Draft, Envelope, Payload},
+    refusal::Refusal,
+    ring::{For, KeyId, Ring, TAG},
+};
+
+use super::KeyRing;
+
+/// What seals.
+#[derive(Clone)]
+pub(super) enum Protect {
+    /// A key of this process, made when it is first needed.
+    Process(Arc<OnceLock<Arc<Ring>>>),
+    Keys(KeyRing),
+    Codec(Arc<dyn Codec>),
+    /// Nothing does.
+    Plain,
+}
+
+/// The ring or the codec.
+enum Sealer<'a> {
+    Ring(Arc<Ring>),
+    Codec(&'a dyn Codec),
+}
+
+/// Why something could not be sealed or opened.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It is not ours, or not good here and now.
+    Refused(Refusal),
+    /// What is needed to find out is not there at present.
+    Unavailable(String),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<CodecError> for Trouble {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Invalid(why) => {
+                tracing::debug!(why, "the codec refused a requestState");
+                Self::Refused(Refusal::Codec)
+            }
+            other => Self::Unavailable(format!("the codec is {other}")),
+        }
+    }
+}
+
+/// An opened payload, wherever it lies.
+pub(super) enum Opened {
+    InPlace(Payload),
+    /// From a codec, after a byte that says what it is.
+    Coded(Vec<u8>),
+}
+
+impl Opened {
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::InPlace(payload) => payload.as_bytes(),
+            Self::Coded(bytes) => &bytes[1..],
+        }
+    }
+}
+
+/// What a codec is given begins with what it is for, so that the one is never taken for the other.
+const STATE: u8 = b'q';
+const STORED: u8 = b'm';
+
+impl Protect {
+    fn sealer(&self) -> Result<Sealer<'_>, Trouble> {
+        match self {
+            Self::Process(ring) => {
+                if let Some(ring) = ring.get() {
+                    return Ok(Sealer::Ring(ring.clone()));
+                }
+                let key = Key::new(&random::<32>()?).expect("32 bytes are enough");
+                let new = Arc::new(Ring::new([&key]).expect("there is one key"));
+                Ok(Sealer::Ring(ring.get_or_init(|| new).clone()))
+            }
+            Self::Keys(keys) => match keys.ring() {
+                Ok(ring) => Ok(Sealer::Ring(ring)),
+                Err(bad) => Err(Trouble::Unavailable(bad.to_string())),
+            },
+            Self::Codec(codec) => Ok(Sealer::Codec(&**codec)),
+            Self::Plain => Ok(Sealer::Codec(&Plain)),
+        }
+    }
+
+    /// Seals a state.
+    pub(super) async fn seal(&self, draft: Draft, nonce: [u8; NONCE]) -> Result<String, Trouble> {
+        match self.sealer()? {
+            Sealer::Ring(ring) => Ok(draft.seal(&ring, nonce)),
+            Sealer::Codec(codec) => {
+                let mut plain = vec![STATE];
+                plain.extend_from_slice(draft.as_bytes());
+                Ok(envelope::wrap(&sealed(codec, &plain).await?))
+            }
+        }
+    }
+
+    /// Opens a state.
+    pub(super) async fn open(&self, text: &str, longest: usize) -> Result<Opened, Trouble> {
+        let envelope = Envelope::read(text, longest)?;
+        match (self.sealer()?, envelope) {
+            (Sealer::Ring(ring), Envelope::Ring(bytes)) => {
+                Ok(Opened::InPlace(envelope::open(&ring, bytes)?))
+            }
+            (Sealer::Codec(codec), Envelope::Codec(bytes)) => {
+                let plain = codec.open(&bytes).await?;
+                match plain.first() {
+                    Some(&STATE) => Ok(Opened::Coded(plain)),
+                    _ => Err(Refusal::Contents.into()),
+                }
+            }
+            _ => Err(Refusal::Form.into()),
+        }
+    }
+
+    /// Seals what is kept in a store; it opens only for the same `bound`.
+    pub(super) async fn store(&self, bound: &[u8; 16], text: &[u8]) -> Result<Vec<u8>, Trouble> {
+        match self.sealer()? {
+            Sealer::Ring(ring) => {
+                let nonce = random::<NONCE>()?;
+                let mut bytes = Vec::with_capacity(4 + NONCE + text.len() + TAG);
+                bytes.extend_from_slice(&ring.current().0);
+                bytes.extend_from_slice(&nonce);
+                bytes.extend_from_slice(text);
+                let text = &mut bytes[4 + NONCE..];
+                let tag = ring.seal(For::Stored, &nonce, bound, text);
+                bytes.extend_from_slice(&tag);
+                Ok(bytes)
+            }
+            Sealer::Codec(codec) => {
+                let mut plain = vec![STORED];
+                plain.extend_from_slice(bound);
+                plain.extend_from_slice(text);
+                sealed(codec, &plain).await
+            }
+        }
+    }
+
+    /// Opens what was kept in a store.
+    pub(super) async fn restore(
+        &self,
+        bound: &[u8; 16],
+        mut bytes: Vec<u8>,
+    ) -> Result<Vec<u8>, Trouble> {
+        match self.sealer()? {
+            Sealer::Ring(ring) => {
+                let end = bytes.len().checked_sub(TAG).ok_or(Refusal::Truncated)?;
+                let (rest, tag) = bytes.split_at_mut(end);
+                let tag: [u8; TAG] = (&*tag).try_into().map_err(|_| Refusal::Truncated)?;
+                let (id, rest) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
+                let (nonce, text) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
+                ring.open(For::Stored, KeyId(*id), nonce, bound, text, &tag)?;
+                bytes.truncate(end);
+                Ok(bytes.split_off(4 + NONCE))
+            }
+            Sealer::Codec(codec) => {
+                let mut plain = codec.open(&bytes).await?;
+                match plain.split_first() {
+                    Some((&STORED, rest)) if rest.starts_with(bound) => {
+                        Ok(plain.split_off(1 + bound.len()))
+                    }
+                    _ => Err(Refusal::Contents.into()),
+                }
+            }
+        }
+    }
+}
+
+async fn sealed(codec: &dyn Codec, plain: &[u8]) -> Result<Vec<u8>, Trouble> {
+    codec
+        .seal(plain)
+        .await
+        .map_err(|error| Trouble::Unavailable(format!("the codec cannot seal: {error}")))
+}
+
+/// Random bytes.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Trouble> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Trouble::Unavailable(format!("there is no randomness: {error}")))?;
+    Ok(bytes)
+}
+
+/// A codec that protects nothing.
+struct Plain;
+
+impl Codec for Plain {
+    fn seal<'a>(&'a self, plain: &'a [u8]) -> Coding<'a> {
+        Box::pin(async { Ok(plain.to_vec()) })
+    }
+
+    fn open<'a>(&'a self, sealed: &'a [u8]) -> Coding<'a> {
+        Box::pin(async { Ok(sealed.to_vec()) })
+    }
+}
