@@ -6,20 +6,17 @@ mod fixtures;
 mod prompts;
 mod resources;
 mod rounds;
-mod state;
 mod tools;
-
-use std::sync::Arc;
 
 use antiphon::Server;
 
-fn server(seal: state::Seal) -> Server {
+fn server() -> Server {
     let server = Server::new("antiphon-conformance", env!("CARGO_PKG_VERSION"))
         .instructions("Fixtures of the conformance suite.");
     let server = tools::add(server);
     let server = rounds::add(server);
     let server = prompts::add(server);
-    resources::add(server).with_state(Arc::new(seal))
+    resources::add(server)
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -31,9 +28,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .init();
-    let server = server(state::Seal::new()?);
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     eprintln!("http://127.0.0.1:{port}/mcp");
-    antiphon::http::serve(listener, antiphon::http::service(server)).await?;
+    antiphon::http::serve(listener, antiphon::http::service(server())).await?;
     Ok(())
 }

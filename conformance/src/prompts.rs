@@ -3,16 +3,16 @@
 use antiphon::{
     Args, Call, Image, Messages, Prompt, Server, Stop,
     schemars::{self, JsonSchema},
-    types::{ContentBlock, ElicitAction, InputRequired, ResourceContents},
+    types::{ContentBlock, InputRequired, ResourceContents},
 };
 use serde::Deserialize;
 
 use crate::{
     fixtures,
-    rounds::{Seals, ask_text},
+    rounds::{ask_text, text},
 };
 
-pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+pub(crate) fn add(server: Server) -> Server {
     let known = ["testValue1", "testValue2", "other"];
     server
         .add(Prompt::new("test_simple_prompt", simple).description("One message"))
@@ -68,11 +68,7 @@ async fn with_image() -> Messages {
 }
 
 async fn asking(call: Call) -> Result<String, Stop> {
-    let answer = call.unsolicited_responses()?.elicit("user_context").given();
-    let accepted = answer.filter(|answer| answer.action == ElicitAction::Accept);
-    let context =
-        accepted.and_then(|answer| Some(answer.content?.get("context")?.as_str()?.to_owned()));
-    match context {
+    match text(&call.responses(), "user_context", "context") {
         Some(context) => Ok(format!("Use this context: {context}")),
         None => {
             let question = ask_text("What context should the prompt use?", "context");

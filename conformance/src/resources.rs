@@ -8,9 +8,9 @@ use antiphon::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{fixtures, rounds::Seals};
+use crate::fixtures;
 
-pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+pub(crate) fn add(server: Server) -> Server {
     server
         .add(
             Resource::new(

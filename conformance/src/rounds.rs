@@ -1,25 +1,20 @@
 //! Tools that ask, written by hand: each run looks at what it was given and returns the next
 //! questions, or the result.
 
-use std::sync::Arc;
-
 use antiphon::{
-    Call, Context, FromCall, Server, Stop, Tool,
+    Call, Server, Stop, Tool,
+    raw::Answers,
     types::{
-        BooleanSchema, CreateMessageRequestParams, ElicitAction, ElicitRequestParams, FormSchema,
-        InputRequest, InputRequired, StringSchema,
+        BooleanSchema, CreateMessageRequestParams, ElicitRequestParams, FormSchema, InputRequest,
+        InputRequired, StringSchema,
     },
 };
-use serde_json::{Map, Value, json};
-
-use crate::state::Seal;
-
-/// What seals and opens the state of the tools here.
-pub(crate) type Seals = Arc<Seal>;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 type Outcome = Result<String, Stop>;
 
-pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+pub(crate) fn add(server: Server) -> Server {
     server
         .add(Tool::new("test_streaming_elicitation", streaming).description("Asks a question"))
         .add(asking(
@@ -56,48 +51,14 @@ pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
         ))
 }
 
-fn asking(what: &str, tool: Tool<Seals>) -> Tool<Seals> {
+fn asking(what: &str, tool: Tool) -> Tool {
     tool.description(format!("Asks: {what}"))
 }
 
-/// What a retry brought: answers, and a state that opened.
-struct Round {
-    call: Call,
-    state: Option<Value>,
-    seal: Seals,
-}
-
-/// A state that was sent is opened whatever the tool does with it.
-impl FromCall<Seals> for Round {
-    async fn from_call(call: &Context<'_>, seal: &Seals) -> Result<Self, Stop> {
-        let state = call.unsealed_state();
-        let state = state
-            .map(|state| seal.open(call.target(), state))
-            .transpose()?;
-        Ok(Self {
-            call: call.extract(seal).await?,
-            state,
-            seal: seal.clone(),
-        })
-    }
-}
-
-impl Round {
-    /// What the user typed, if the form under `key` was accepted.
-    fn accepted(&self, key: &str) -> Result<Option<Map<String, Value>>, Stop> {
-        let answer = self.call.unsolicited_responses()?.elicit(key).given();
-        let accepted = answer.filter(|answer| answer.action == ElicitAction::Accept);
-        Ok(accepted.and_then(|answer| answer.content))
-    }
-
-    fn text(&self, key: &str, field: &str) -> Result<Option<String>, Stop> {
-        let accepted = self.accepted(key)?;
-        Ok(accepted.and_then(|content| Some(content.get(field)?.as_str()?.to_owned())))
-    }
-
-    fn sealed(&self, state: &Value) -> Result<String, Stop> {
-        Ok(self.seal.seal(self.call.target(), state)?)
-    }
+/// What the user typed into a field of the form under `key`, if it was accepted.
+pub(crate) fn text(answers: &Answers<'_>, key: &str, field: &str) -> Option<String> {
+    let content: Map<String, Value> = answers.accepted(key)?;
+    Some(content.get(field)?.as_str()?.to_owned())
 }
 
 pub(crate) fn ask_text(message: &str, field: &str) -> InputRequest {
@@ -110,8 +71,9 @@ fn ask_ok(message: &str) -> InputRequest {
     ElicitRequestParams::form(message, schema).into()
 }
 
-async fn elicitation(round: Round) -> Outcome {
-    match round.text("user_name", "name")? {
+/// The suite sends an answer with the very first call and wants it taken, so this one takes any.
+async fn elicitation(call: Call) -> Outcome {
+    match text(&call.unsolicited_responses()?, "user_name", "name") {
         Some(name) => Ok(format!("Hello, {name}!")),
         None => {
             let question = ask_text("What is your name?", "name");
@@ -120,9 +82,8 @@ async fn elicitation(round: Round) -> Outcome {
     }
 }
 
-async fn sampling(round: Round) -> Outcome {
-    let answers = round.call.unsolicited_responses()?;
-    match answers.sample("capital_question").given() {
+async fn sampling(call: Call) -> Outcome {
+    match call.responses().sample("capital_question").given() {
         Some(answer) => Ok(format!("The model said: {:?}", answer.content)),
         None => {
             let question = CreateMessageRequestParams::user("What is the capital of France?", 100);
@@ -131,9 +92,8 @@ async fn sampling(round: Round) -> Outcome {
     }
 }
 
-async fn roots(round: Round) -> Outcome {
-    let answers = round.call.unsolicited_responses()?;
-    match answers.roots("client_roots").given() {
+async fn roots(call: Call) -> Outcome {
+    match call.responses().roots("client_roots").given() {
         Some(answer) => Ok(format!("{} roots", answer.roots.len())),
         None => Err(Stop::ask(InputRequired::ask(
             "client_roots",
@@ -142,62 +102,68 @@ async fn roots(round: Round) -> Outcome {
     }
 }
 
-async fn with_state(round: Round) -> Outcome {
-    match (&round.state, round.accepted("confirm")?) {
-        (Some(state), Some(_)) if state["step"] == "confirm" => Ok("state-ok".to_owned()),
+/// What is carried from one round to the next.
+#[derive(Serialize, Deserialize, PartialEq)]
+enum Step {
+    Confirm,
+    All,
+    One,
+    Two { name: String },
+}
+
+async fn with_state(call: Call) -> Outcome {
+    let answer = call.responses().accepted::<Value>("confirm");
+    match (call.request_state()?, answer) {
+        (Some(Step::Confirm), Some(_)) => Ok("state-ok".to_owned()),
         _ => {
-            let state = round.sealed(&json!({ "step": "confirm" }))?;
             let ask = InputRequired::ask("confirm", ask_ok("Please confirm"));
-            Err(Stop::ask(ask.with_state(state)))
+            Err(Stop::ask(ask.carrying(&Step::Confirm)?))
         }
     }
 }
 
-async fn multiple(round: Round) -> Outcome {
-    let name = round.text("user_name", "name")?;
-    let answers = round.call.unsolicited_responses()?;
+async fn multiple(call: Call) -> Outcome {
+    let answers = call.responses();
+    let name = text(&answers, "user_name", "name");
     let greeting = answers.sample("greeting").given();
     let roots = answers.roots("client_roots").given();
-    if let (Some(name), Some(_), Some(roots), Some(_)) = (name, greeting, roots, &round.state) {
+    let state = call.request_state()?;
+    if let (Some(name), Some(_), Some(roots), Some(Step::All)) = (name, greeting, roots, state) {
         return Ok(format!("{name} has {} roots", roots.roots.len()));
     }
     let greeting = CreateMessageRequestParams::user("Generate a greeting", 50);
-    let state = round.sealed(&json!({ "step": "all" }))?;
     let ask = InputRequired::ask("user_name", ask_text("What is your name?", "name"))
         .and("greeting", greeting)
         .and("client_roots", InputRequest::roots());
-    Err(Stop::ask(ask.with_state(state)))
+    Err(Stop::ask(ask.carrying(&Step::All)?))
 }
 
-async fn multi_round(round: Round) -> Outcome {
-    let state = round.state.clone().unwrap_or_default();
-    let name = match &state["name"] {
-        Value::String(name) => Some(name.clone()),
-        _ if state["step"] == 1 => round.text("step1", "name")?,
+async fn multi_round(call: Call) -> Outcome {
+    let answers = call.responses();
+    let name = match call.request_state()? {
+        Some(Step::One) => text(&answers, "step1", "name"),
+        Some(Step::Two { name }) => {
+            if let Some(color) = text(&answers, "step2", "color") {
+                return Ok(format!("{name} likes {color}."));
+            }
+            Some(name)
+        }
         _ => None,
     };
-    let Some(name) = name else {
-        let state = round.sealed(&json!({ "step": 1 }))?;
-        let question = ask_text("Step 1: What is your name?", "name");
-        return Err(Stop::ask(
-            InputRequired::ask("step1", question).with_state(state),
-        ));
-    };
-    match round.text("step2", "color")? {
-        Some(color) if state["step"] == 2 => Ok(format!("{name} likes {color}.")),
-        _ => {
-            let state = round.sealed(&json!({ "step": 2, "name": name }))?;
+    let ask = match &name {
+        None => InputRequired::ask("step1", ask_text("Step 1: What is your name?", "name")),
+        Some(_) => {
             let question = ask_text("Step 2: What is your favorite color?", "color");
-            Err(Stop::ask(
-                InputRequired::ask("step2", question).with_state(state),
-            ))
+            InputRequired::ask("step2", question)
         }
-    }
+    };
+    let step = name.map_or(Step::One, |name| Step::Two { name });
+    Err(Stop::ask(ask.carrying(&step)?))
 }
 
 /// Asks by the first way the client has, so that it is never asked in vain.
-async fn capabilities(round: Round) -> Outcome {
-    if !round.call.unsolicited_responses()?.is_empty() {
+async fn capabilities(call: Call) -> Outcome {
+    if !call.responses().is_empty() {
         return Ok("Thank you.".to_owned());
     }
     let model = CreateMessageRequestParams::user("Say hello", 20);
@@ -206,7 +172,7 @@ async fn capabilities(round: Round) -> Outcome {
         ("name", ask_text("What is your name?", "name")),
         ("roots", InputRequest::roots()),
     ];
-    let declared = round.call.capabilities();
+    let declared = call.capabilities();
     for (key, question) in ways {
         let ask = InputRequired::ask(key, question);
         if declared.missing(&ask.required_capabilities()).is_none() {
@@ -216,8 +182,8 @@ async fn capabilities(round: Round) -> Outcome {
     Ok("There is no way to ask this client.".to_owned())
 }
 
-async fn streaming(round: Round) -> Outcome {
-    match round.accepted("confirm")? {
+async fn streaming(call: Call) -> Outcome {
+    match call.responses().accepted::<Value>("confirm") {
         Some(_) => Ok("Confirmed.".to_owned()),
         None => Err(Stop::ask(InputRequired::ask(
             "confirm",

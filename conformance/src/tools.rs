@@ -12,10 +12,10 @@ use antiphon::{
 };
 use serde_json::{Map, Value};
 
-use crate::{fixtures, rounds::Seals};
+use crate::fixtures;
 
 /// The simplest comes first: the suite calls that one with whatever it has.
-pub(crate) fn add(server: Server<Seals>) -> Server<Seals> {
+pub(crate) fn add(server: Server) -> Server {
     server
         .add(Tool::new("test_simple_text", simple_text).description("Returns a line of text"))
         .add(Tool::new("test_image_content", image).description("Returns an image"))

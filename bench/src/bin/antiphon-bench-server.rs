@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use antiphon::{
-    Args, Server, Tool,
+    Args, Call, Server, Stop, Tool,
     schemars::{self, JsonSchema},
+    types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Returns its text.
 #[derive(Deserialize, JsonSchema)]
@@ -30,6 +31,44 @@ async fn slow(Args(Slow { ms }): Args<Slow>) -> String {
     format!("slept {ms}")
 }
 
+/// Runs an action once the user has agreed.
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    action: String,
+}
+
+/// What is carried from the question to the answer.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    step: String,
+    action: String,
+    pad: String,
+}
+
+#[derive(Deserialize)]
+struct Agreed {
+    ok: bool,
+}
+
+async fn confirm(Args(Confirm { action }): Args<Confirm>, call: Call) -> Result<String, Stop> {
+    let Some(asked) = call.request_state::<Asked>()? else {
+        let form = FormSchema::new().required("ok", BooleanSchema::new());
+        let question = ElicitRequestParams::form(format!("Run {action}?"), form);
+        let asked = Asked {
+            step: "confirm".to_owned(),
+            action,
+            pad: "x".repeat(140),
+        };
+        return Err(Stop::ask(
+            InputRequired::ask("confirm", question).carrying(&asked)?,
+        ));
+    };
+    Ok(match call.responses().accepted("confirm") {
+        Some(Agreed { ok: true }) => format!("done: {}", asked.action),
+        _ => "refused".to_owned(),
+    })
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "they are read and dropped")]
 struct Filler {
@@ -48,7 +87,8 @@ async fn filler(_: Args<Filler>) -> &'static str {
 fn server(fillers: usize) -> Server {
     let server = Server::new("bench", "1.0.0")
         .tool("echo", echo)
-        .tool("slow", slow);
+        .tool("slow", slow)
+        .tool("confirm", confirm);
     (0..fillers).fold(server, |server, i| {
         let tool = Tool::new(format!("filler_{i:04}"), filler);
         server.add(tool.description(format!("Filler tool number {i}.")))

@@ -45,9 +45,10 @@ impl<S: Service> Sealed<S> {
             return answer;
         }
         let responses = pinned(&leg, round)?;
-        let mut seen = Round::default();
-        seen.state = leg.state();
-        seen.responses = responses.as_deref();
+        let seen = Round {
+            responses: responses.as_deref(),
+            state: leg.state(),
+        };
         let answer = leg.holding(ask(seen)).await;
         leg.close(call, answer).await
     }
