@@ -71,7 +71,9 @@ pub enum Ambiguous {
 impl fmt::Display for Ambiguous {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Repeated(name) => write!(f, "the name `{name}` stands twice in one object"),
+            Self::Repeated(name) => {
+                write!(f, "the name `{}` stands twice in one object", shown(name))
+            }
             Self::Surrogate => f.write_str("a string has half of a surrogate pair"),
             Self::TooDeep => write!(f, "it is nested deeper than {LEVELS} levels"),
             Self::NotJson => f.write_str("it is not JSON"),

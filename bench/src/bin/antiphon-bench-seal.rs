@@ -1,0 +1,132 @@
+//! What sealing and opening one state costs, in process: `antiphon-bench-seal ours|aead N` does it N
+//! times, for an instruction counter. See `bench/seal`.
+//!
+//! `ours` is all that a round does to a state: 200 bytes of the author's, one question, the claims,
+//! bound to a tool and 48 bytes of arguments. `aead` is the same cipher with a random nonce and
+//! base64 around as many bytes, and nothing else.
+
+use std::{hint::black_box, time::Duration};
+
+use aes_gcm_siv::{
+    Aes256GcmSiv, KeyInit, Nonce,
+    aead::{Aead, Payload},
+};
+use antiphon_core::{
+    canonical::canonical,
+    ledger::{Body, Ledger, Pending},
+    moment::Moment,
+    seal::{
+        Key,
+        claims::{Claims, LENGTH, Life, Method, Request},
+        digest::{Of, Secret},
+        envelope::{self, Draft, Envelope},
+        guard::StateId,
+        ring::Ring,
+    },
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
+const SECRET: [u8; 32] = [7; 32];
+const ARGUMENTS: &str = r#"{"action":"deploy version 4.2 to production now"}"#;
+/// The claims, a question with its digest and its key, and the author's state.
+const PAYLOAD: usize = LENGTH + (4 + 16 + 7) + (4 + 200);
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("randomness");
+    bytes
+}
+
+fn ours(ring: &Ring, state: &str) -> usize {
+    let request = |arguments| Request {
+        method: Method::CallTool,
+        target: "confirm",
+        arguments,
+        principal: &[0; 4],
+    };
+    let now = Moment::from_millis(1_800_000_000_000);
+    let mut arguments = Vec::new();
+    canonical(ARGUMENTS, &mut arguments).expect("JSON");
+    let life = Life {
+        now,
+        ttl: Duration::from_secs(600),
+        call: Duration::from_secs(3600),
+    };
+    let secret = Secret::new(random());
+    let request_now = request(&arguments);
+    let claims = Claims::first(&request_now, "bench", life, StateId(random()), secret);
+    let question = claims.secret.digester().of(Of::Question, ARGUMENTS.as_bytes());
+    let ledger = Ledger {
+        pending: vec![Pending {
+            key: "confirm".to_owned(),
+            question,
+        }],
+        state: Some(state.to_owned()),
+    };
+    let mut draft = Draft::default();
+    claims.write(draft.payload());
+    ledger.write(draft.payload()).expect("small");
+    assert_eq!(draft.as_bytes().len(), PAYLOAD);
+    let text = draft.seal(ring, random());
+
+    let Ok(Envelope::Ring(bytes)) = Envelope::read(black_box(&text), 1 << 20) else {
+        panic!("an envelope")
+    };
+    let payload = envelope::open(ring, bytes).expect("ours");
+    let (claims, body) = Claims::read(payload.as_bytes()).expect("claims");
+    let mut arguments = Vec::new();
+    canonical(ARGUMENTS, &mut arguments).expect("JSON");
+    let checked = claims.check(&request(&arguments), ["bench"], now);
+    checked.expect("good");
+    let Ok(Body::Ledger(ledger)) = Body::read(body) else {
+        panic!("a ledger")
+    };
+    ledger.state.map_or(0, |state| state.len())
+}
+
+fn aead(cipher: &Aes256GcmSiv, state: &[u8]) -> usize {
+    let nonce: [u8; 12] = random();
+    let payload = Payload {
+        msg: state,
+        aad: &[1; 8],
+    };
+    let sealed = cipher
+        .encrypt(&Nonce::from(nonce), payload)
+        .expect("sealed");
+    let mut bytes = Vec::with_capacity(8 + 12 + sealed.len());
+    bytes.extend_from_slice(&[1; 8]);
+    bytes.extend_from_slice(&nonce);
+    bytes.extend_from_slice(&sealed);
+    let text = URL_SAFE_NO_PAD.encode(&bytes);
+
+    let bytes = URL_SAFE_NO_PAD.decode(black_box(&text)).expect("base64");
+    let nonce: [u8; 12] = bytes[8..20].try_into().expect("12 bytes");
+    let payload = Payload {
+        msg: &bytes[20..],
+        aad: &bytes[..8],
+    };
+    let opened = cipher
+        .decrypt(&Nonce::from(nonce), payload)
+        .expect("opened");
+    opened.len()
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let usage = "usage: antiphon-bench-seal ours|aead N";
+    let mut arguments = std::env::args().skip(1);
+    let which = arguments.next().ok_or(usage)?;
+    let count: u32 = arguments.next().ok_or(usage)?.parse()?;
+    let ring = Ring::new([&Key::new(&SECRET)?])?;
+    let cipher = Aes256GcmSiv::new(&SECRET.into());
+    let (state, plain) = ("s".repeat(200), vec![b's'; PAYLOAD]);
+    let mut sum = 0;
+    for _ in 0..count {
+        sum += match which.as_str() {
+            "ours" => ours(black_box(&ring), black_box(&state)),
+            "aead" => aead(black_box(&cipher), black_box(&plain)),
+            _ => return Err(usage.into()),
+        };
+    }
+    println!("{sum}");
+    Ok(())
+}
