@@ -142,7 +142,9 @@ impl<'a> Message<'a> {
                 elicitation: Some(modes),
             }) if modes.form.is_some() || modes.url.is_none() => Ok(()),
             Ok(_) => Err(Refusal::NoForms),
-            Err(_) => Err(Refusal::Params("the client capabilities are no such")),
+            Err(_) => Err(Refusal::Params(
+                "the client capabilities have the wrong shape",
+            )),
         }
     }
 }
