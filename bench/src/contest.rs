@@ -101,7 +101,7 @@ impl<'a> Player<'a> {
                 Ok(Running::Http(server)) => {
                     load::burst(server, kind, self.server.checks, width, length).await
                 }
-                Ok(Running::Stdio(pipes)) => pipes.burst(width, length).await,
+                Ok(Running::Stdio(pipes)) => pipes.burst(kind, width, length).await,
                 Err(error) => Err(io::Error::other(format!("did not start: {error}"))),
             }
         };

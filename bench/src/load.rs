@@ -8,6 +8,7 @@ use std::{
 use tokio::task::JoinSet;
 
 use crate::{
+    confirm::{Retry, state},
     http::Connection,
     request::{Checks, FIRST_SERIAL, Kind, Request, next},
     server::Listening,
@@ -23,7 +24,7 @@ const DRIVE_PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Burst {
     pub(crate) cpu: Duration,
     pub(crate) wall: Duration,
-    /// Of every request, in nanoseconds.
+    /// Of every request, or of every call in two legs, in nanoseconds.
     pub(crate) latencies: Vec<u32>,
 }
 
@@ -31,6 +32,8 @@ pub(crate) struct Burst {
 pub(crate) struct Lane {
     connection: Connection,
     request: Request,
+    /// The second leg of a request that has two.
+    retry: Option<Retry>,
     checks: Checks,
     serial: u32,
 }
@@ -46,6 +49,7 @@ impl Lane {
         Self {
             connection,
             request: Request::post(kind, port),
+            retry: kind.second_leg().map(|_| Retry::post(port)),
             checks,
             serial,
         }
@@ -56,9 +60,17 @@ impl Lane {
         self.connection.send(self.request.stamp(self.serial)).await
     }
 
+    /// Takes the answer, or all that is left of a call in two legs.
     pub(crate) async fn receive(&mut self) -> io::Result<()> {
         let answer = self.connection.receive().await?;
-        self.request.check(answer, self.checks)
+        self.request.check(answer, self.checks)?;
+        if let Some(retry) = &mut self.retry {
+            let second = retry.fill(self.serial, state(answer)?);
+            self.connection.send(second).await?;
+            let answer = self.connection.receive().await?;
+            retry.check(answer, self.checks)?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn exchange(&mut self) -> io::Result<()> {

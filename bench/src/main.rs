@@ -6,6 +6,7 @@
 //! server or a client must do to take part.
 
 mod clients;
+mod confirm;
 mod contest;
 mod cpu;
 mod http;

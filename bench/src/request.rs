@@ -15,12 +15,20 @@ const LAST_SERIAL: u32 = 99_999_999;
 const LEAD: &str = "Low water at the north quay, sounding ";
 /// The echoed text after the serial.
 const REST: &str = ", wind slack.";
+/// What is confirmed, up to the serial.
+const ACTION: &str = "deploy ";
+/// The question about it, up to the serial.
+const QUESTION: &str = "Run deploy ";
+/// The text that ends it, up to the serial.
+const DONE: &str = "done: deploy ";
+/// The user's answer to what `confirm` asks.
+const ACCEPT: &str = r#""inputResponses":{"confirm":{"action":"accept","content":{"ok":true}}},"#;
 /// What a large text holds beyond that.
 const LARGE: usize = 1 << 20;
 /// The fillers of a server with many tools.
-pub(crate) const FILLERS: usize = 501;
-/// All tools of that server: the fillers, `echo` and `slow`.
-const TOOLS: usize = FILLERS + 2;
+pub(crate) const FILLERS: usize = 500;
+/// All tools of that server: the fillers, `echo`, `slow` and `confirm`.
+const TOOLS: usize = FILLERS + 3;
 /// How long a slow call takes, in milliseconds.
 pub(crate) const SLOW_MS: u64 = 5000;
 
@@ -39,12 +47,24 @@ pub(crate) enum Kind {
     Large,
     /// `tools/list`.
     List,
+    /// A call of `confirm`, in two legs: this is the first.
+    Confirm,
+    /// Its second leg.
+    #[value(skip)]
+    Confirmed,
     /// A call of `slow`.
     #[value(skip)]
     Slow,
     /// `server/discover`.
     #[value(skip)]
     Discover,
+}
+
+impl Kind {
+    /// The second leg of a call that has two.
+    pub(crate) fn second_leg(self) -> Option<Self> {
+        (self == Self::Confirm).then_some(Self::Confirmed)
+    }
 }
 
 /// How closely an answer is looked at.
@@ -76,31 +96,26 @@ pub(crate) struct Request {
     kind: Kind,
     bytes: Vec<u8>,
     serials: Vec<usize>,
+    serial: u32,
     text: Range<usize>,
 }
 
 impl Request {
     /// As a POST to a server on this port.
     pub(crate) fn post(kind: Kind, port: u16) -> Self {
-        let body = body(kind);
-        let (method, name) = address(kind);
-        let name = name.map_or_else(String::new, |name| format!("Mcp-Name: {name}\r\n"));
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\n\
-             Host: 127.0.0.1:{port}\r\n\
-             Content-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n\
-             MCP-Protocol-Version: 2026-07-28\r\n\
-             Mcp-Method: {method}\r\n\
-             {name}Content-Length: {}\r\n\r\n",
-            body.len(),
-        );
-        Self::new(kind, head + &body)
+        let (head, body) = (head(kind, port), body(kind));
+        Self::new(kind, format!("{head}{}\r\n\r\n{body}}}}}", body.len() + 2))
     }
 
     /// As a line.
     pub(crate) fn line(kind: Kind) -> Self {
-        Self::new(kind, body(kind) + "\n")
+        Self::new(kind, body(kind) + "}}\n")
+    }
+
+    /// As the body of a second leg, up to the state.
+    pub(crate) fn open_ended() -> Self {
+        let kind = Kind::Confirmed;
+        Self::new(kind, body(kind) + r#","requestState":""#)
     }
 
     fn new(kind: Kind, text: String) -> Self {
@@ -112,12 +127,14 @@ impl Request {
             kind,
             bytes,
             serials,
+            serial: 0,
             text: start..end,
         }
     }
 
     /// The bytes to send for this serial.
     pub(crate) fn stamp(&mut self, serial: u32) -> &[u8] {
+        self.serial = serial;
         let mut digits = [0; SERIAL.len()];
         let mut rest = serial;
         for digit in digits.iter_mut().rev() {
@@ -142,6 +159,10 @@ impl Request {
             (Kind::Echo | Kind::Large, Checks::Shape) => {
                 answer.len() >= self.text.len() && holds(LEAD)
             }
+            (Kind::Confirm | Kind::Confirmed, Checks::Full) => {
+                serial(self.kind, answer) == Some(self.serial)
+            }
+            (Kind::Confirm | Kind::Confirmed, Checks::Shape) => serial(self.kind, answer).is_some(),
             (Kind::List, _) => memmem::find_iter(answer, r#""inputSchema""#).count() >= TOOLS,
             (Kind::Slow, _) => holds(&format!("slept {SLOW_MS}")),
             (Kind::Discover, Checks::Full) => holds("supportedVersions"),
@@ -155,11 +176,17 @@ impl Request {
     }
 }
 
-/// The serial that an echo's answer repeats.
-pub(crate) fn serial(answer: &[u8]) -> Option<u32> {
-    let start = memmem::find(answer, LEAD.as_bytes())? + LEAD.len();
-    let digits = answer.get(start..start + SERIAL.len())?;
-    if !answer[start + SERIAL.len()..].starts_with(REST.as_bytes()) {
+/// The serial that the text of an answer repeats.
+pub(crate) fn serial(kind: Kind, answer: &[u8]) -> Option<u32> {
+    let (lead, rest) = match kind {
+        Kind::Echo => (LEAD, REST),
+        Kind::Confirm => (QUESTION, "?"),
+        Kind::Confirmed => (DONE, "\""),
+        Kind::Large | Kind::List | Kind::Slow | Kind::Discover => return None,
+    };
+    let start = memmem::find(answer, lead.as_bytes())? + lead.len();
+    let (digits, after) = answer[start..].split_at_checked(SERIAL.len())?;
+    if !after.starts_with(rest.as_bytes()) {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok()
@@ -175,16 +202,34 @@ pub(crate) fn wrong(problem: &str, answer: &[u8]) -> io::Error {
 fn address(kind: Kind) -> (&'static str, Option<&'static str>) {
     match kind {
         Kind::Echo | Kind::Large => ("tools/call", Some("echo")),
+        Kind::Confirm | Kind::Confirmed => ("tools/call", Some("confirm")),
         Kind::Slow => ("tools/call", Some("slow")),
         Kind::List => ("tools/list", None),
         Kind::Discover => ("server/discover", None),
     }
 }
 
+/// The head of a POST up to the length of its body.
+pub(crate) fn head(kind: Kind, port: u16) -> String {
+    let (method, name) = address(kind);
+    let name = name.map_or_else(String::new, |name| format!("Mcp-Name: {name}\r\n"));
+    format!(
+        "POST /mcp HTTP/1.1\r\n\
+         Host: 127.0.0.1:{port}\r\n\
+         Content-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: {method}\r\n\
+         {name}Content-Length: "
+    )
+}
+
+/// The message but for its last two braces, which close the parameters and the message.
 fn body(kind: Kind) -> String {
     let arguments = match kind {
         Kind::Echo => format!(r#"{{"text":"{LEAD}{SERIAL}{REST}"}}"#),
         Kind::Large => format!(r#"{{"text":"{LEAD}{SERIAL}{REST}{}"}}"#, "~".repeat(LARGE)),
+        Kind::Confirm | Kind::Confirmed => format!(r#"{{"action":"{ACTION}{SERIAL}"}}"#),
         Kind::Slow => format!(r#"{{"ms":{SLOW_MS}}}"#),
         Kind::List | Kind::Discover => String::new(),
     };
@@ -192,7 +237,12 @@ fn body(kind: Kind) -> String {
     let call = name.map_or_else(String::new, |name| {
         format!(r#""name":"{name}","arguments":{arguments},"#)
     });
-    format!(r#"{{"jsonrpc":"2.0","id":{SERIAL},"method":"{method}","params":{{{call}{META}}}}}"#)
+    // Both legs belong to one serial, and need an id each.
+    let (id, answer) = match kind {
+        Kind::Confirmed => (format!("2{SERIAL}"), ACCEPT),
+        _ => (SERIAL.to_owned(), ""),
+    };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{call}{answer}{META}"#)
 }
 
 #[cfg(test)]
@@ -206,12 +256,18 @@ mod tests {
             serde_json::from_slice(request.stamp(12_345_678)).expect("JSON");
         assert_eq!(line["id"], 12_345_678);
         let text = line["params"]["arguments"]["text"].as_str().expect("text");
-        assert_eq!(serial(text.as_bytes()), Some(12_345_678));
+        assert_eq!(serial(Kind::Echo, text.as_bytes()), Some(12_345_678));
     }
 
     #[test]
     fn a_post_announces_the_length_of_its_body() {
-        for kind in [Kind::Echo, Kind::Large, Kind::List, Kind::Slow] {
+        for kind in [
+            Kind::Echo,
+            Kind::Large,
+            Kind::List,
+            Kind::Confirm,
+            Kind::Slow,
+        ] {
             let mut request = Request::post(kind, 1);
             let bytes = request.stamp(FIRST_SERIAL);
             let end = memmem::find(bytes, b"\r\n\r\n").expect("a head") + 4;

@@ -54,7 +54,7 @@ pub(crate) struct Workload {
 }
 
 /// Every workload but memory and clients.
-pub(crate) const WORKLOADS: [Workload; 7] = [
+pub(crate) const WORKLOADS: [Workload; 11] = [
     Workload {
         name: "echo-1",
         title: "echo over HTTP, 1 connection",
@@ -67,6 +67,20 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
         title: "echo over HTTP, 32 connections",
         stage: PLAIN,
         kind: Kind::Echo,
+        width: 32,
+    },
+    Workload {
+        name: "confirm-1",
+        title: "confirm over HTTP, two legs each, 1 connection",
+        stage: PLAIN,
+        kind: Kind::Confirm,
+        width: 1,
+    },
+    Workload {
+        name: "confirm-32",
+        title: "confirm over HTTP, two legs each, 32 connections",
+        stage: PLAIN,
+        kind: Kind::Confirm,
         width: 32,
     },
     Workload {
@@ -104,6 +118,20 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
         kind: Kind::Echo,
         width: 32,
     },
+    Workload {
+        name: "stdio-confirm-1",
+        title: "confirm over stdio, two legs each, 1 in flight",
+        stage: Stage::Stdio,
+        kind: Kind::Confirm,
+        width: 1,
+    },
+    Workload {
+        name: "stdio-confirm-32",
+        title: "confirm over stdio, two legs each, 32 in flight",
+        stage: Stage::Stdio,
+        kind: Kind::Confirm,
+        width: 32,
+    },
 ];
 
 /// The workloads that were asked for.
@@ -139,8 +167,8 @@ impl FromStr for Selection {
 
 /// Whether what was asked stands for the workload of this name.
 fn matches(asked: &str, name: &str) -> bool {
-    let group = name.split_once('-').map_or(name, |(group, _)| group);
-    asked == "all" || asked == name || asked == group
+    let group = || name.strip_prefix(asked)?.strip_prefix('-');
+    asked == "all" || asked == name || group().is_some()
 }
 
 #[cfg(test)]
@@ -152,8 +180,11 @@ mod tests {
         let asked: Selection = "stdio, large".parse().expect("known");
         let wanted: Vec<_> = WORKLOADS.iter().filter(|w| asked.wants(w.name)).collect();
         let names: Vec<_> = wanted.iter().map(|w| w.name).collect();
-        assert_eq!(names, ["large", "stdio-1", "stdio-32"]);
+        let stdio = ["stdio-1", "stdio-32", "stdio-confirm-1", "stdio-confirm-32"];
+        assert_eq!(names, [&["large"], &stdio[..]].concat());
         assert!(!asked.wants(MEMORY) && !asked.wants(CLIENTS));
+        let narrower: Selection = "stdio-confirm".parse().expect("known");
+        assert!(narrower.wants("stdio-confirm-32") && !narrower.wants("stdio-32"));
     }
 
     #[test]

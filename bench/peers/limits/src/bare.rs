@@ -20,11 +20,21 @@ use crate::{
 const TEXT: &str = "Low water at the north quay, sounding 00000000, wind slack.";
 /// Anything longer than this is taken for the large echo.
 const LARGE: usize = 64 << 10;
+/// What the harness has confirmed, likewise.
+const ACTION: &str = "deploy 00000000";
+/// As long as the floor's state for that.
+const STATE: usize = 307;
+/// A second leg is longer than this, and nothing else that is short: it brings the state back.
+const RETRY: usize = 512;
+/// Over pipes, where no header names the tool, an `echo` is longer than this, a first leg is not.
+const FIRST_LEG: usize = 360;
 /// As long as the harness keeps its slow calls open; the argument is not looked at.
 const SLOW: Duration = Duration::from_secs(5);
 
 struct Answers {
     echo: Bytes,
+    ask: Bytes,
+    done: Bytes,
     large: Bytes,
     slow: Bytes,
     list: Bytes,
@@ -35,6 +45,12 @@ impl Answers {
         let text = |text: &str| Bytes::from(floor::text_answer(b"1", text));
         Self {
             echo: text(TEXT),
+            ask: Bytes::from(floor::ask_answer(
+                b"1",
+                &format!("Run {ACTION}?"),
+                &"A".repeat(STATE),
+            )),
+            done: text(&format!("done: {ACTION}")),
             large: text(&format!("{TEXT}{}", "~".repeat(1 << 20))),
             slow: text(&format!("slept {}", SLOW.as_millis())),
             list: Bytes::from(floor::list_answer(b"1", fillers)),
@@ -53,6 +69,8 @@ impl Answers {
                 tokio::time::sleep(SLOW).await;
                 &self.slow
             }
+            Some(b"confirm") if body.len() > RETRY => &self.done,
+            Some(b"confirm") => &self.ask,
             Some(_) if body.len() > LARGE => &self.large,
             Some(_) => &self.echo,
         };
@@ -73,11 +91,16 @@ pub(crate) async fn http(port: u16, fillers: usize) -> io::Result<()> {
 pub(crate) fn stdio() -> io::Result<()> {
     let mut input = BufReader::with_capacity(64 << 10, stdin().lock());
     let mut output = BufWriter::with_capacity(64 << 10, stdout().lock());
-    let mut answer = floor::text_answer(b"1", TEXT);
-    answer.push(b'\n');
+    let answers = Answers::new(0);
+    let line = |answer: &Bytes| [answer, &b"\n"[..]].concat();
+    let (echo, ask, done) = (line(&answers.echo), line(&answers.ask), line(&answers.done));
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
-        output.write_all(&answer)?;
+        output.write_all(match line.len() {
+            length if length > RETRY => &done,
+            length if length > FIRST_LEG => &echo,
+            _ => &ask,
+        })?;
         line.clear();
         if memchr::memchr(b'\n', input.buffer()).is_none() {
             output.flush()?;

@@ -6,19 +6,24 @@ use std::{io, process::ExitCode, sync::Arc, time::Duration};
 use contract::{Flags, Transport};
 use hyper_util::service::TowerToHyperService;
 use rmcp::{
-    ServerHandler, ServiceExt,
+    ErrorData, ServerHandler, ServiceExt,
     handler::server::{
         router::tool::{ToolRoute, ToolRouter},
+        tool::{InputResponses, RequestState},
         wrapper::Parameters,
     },
-    model::{CallToolResult, ContentBlock, JsonObject, ServerCapabilities, ServerConfig, Tool},
+    model::{
+        CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
+        ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, JsonObject,
+        RequestStateCodec, SealOptions, ServerCapabilities, ServerConfig, Tool,
+    },
     schemars::{self, JsonSchema},
     tool, tool_handler, tool_router,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
@@ -30,9 +35,26 @@ struct Slow {
     ms: u64,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    action: String,
+}
+
+/// What `confirm` keeps with the client between its two legs.
+#[derive(Deserialize, Serialize)]
+struct State {
+    step: String,
+    action: String,
+    pad: String,
+}
+
+/// How long it may be used.
+const LIFE: Duration = Duration::from_secs(600);
+
 #[derive(Clone)]
 struct Peer {
     router: Arc<ToolRouter<Self>>,
+    codec: Arc<RequestStateCodec>,
 }
 
 #[tool_router]
@@ -45,13 +67,16 @@ impl Peer {
         for index in 0..fillers {
             let (name, description) = contract::filler(index);
             let tool = Tool::new(name, description, schema.clone());
-            let answer = || CallToolResult::success(vec![ContentBlock::text("filler")]);
-            router.add_route(ToolRoute::new_dyn(tool, move |_| {
-                Box::pin(async move { Ok(answer().into()) })
+            router.add_route(ToolRoute::new_dyn(tool, |_| {
+                Box::pin(async { Ok(text("filler")) })
             }));
         }
+        let mut key = [0_u8; 32];
+        rand::fill(&mut key);
+        let codec = RequestStateCodec::try_new(key).expect("the key is long enough");
         Self {
             router: Arc::new(router),
+            codec: Arc::new(codec),
         }
     }
 
@@ -65,6 +90,60 @@ impl Peer {
         tokio::time::sleep(Duration::from_millis(ms)).await;
         format!("slept {ms}")
     }
+
+    #[tool(description = "Asks before it acts.")]
+    async fn confirm(
+        &self,
+        Parameters(Confirm { action }): Parameters<Confirm>,
+        RequestState(sealed): RequestState,
+        InputResponses(answers): InputResponses,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let bound = format!("tools/call\0confirm\0{action}");
+        let Some(sealed) = sealed else {
+            return self.ask(action, &bound);
+        };
+        let state: State = self
+            .codec
+            .open_json_with(&sealed, bound.as_bytes())
+            .map_err(|_| ErrorData::invalid_params("the request state is not valid", None))?;
+        let Some(answer) = answers.as_ref().and_then(|all| all.get("confirm")) else {
+            return self.ask(action, &bound);
+        };
+        let agreed = answer["action"] == "accept" && answer["content"]["ok"] == true;
+        Ok(match agreed && state.step == "confirm" {
+            true => text(format!("done: {}", state.action)),
+            false => text("refused"),
+        })
+    }
+
+    fn ask(&self, action: String, bound: &str) -> Result<CallToolResponse, ErrorData> {
+        let schema = ElicitationSchema::builder().required_bool("ok").build();
+        let form = ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: format!("Run {action}?"),
+            requested_schema: schema.expect("the schema is well formed"),
+        };
+        let state = State {
+            step: "confirm".to_owned(),
+            action,
+            pad: "x".repeat(140),
+        };
+        let options = SealOptions::new()
+            .associated_data(bound.as_bytes())
+            .ttl(LIFE);
+        let sealed = self
+            .codec
+            .seal_json_with(&state, &options)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let mut questions = InputRequests::new();
+        let question = InputRequest::Elicitation(ElicitRequest::new(form));
+        questions.insert("confirm".to_owned(), question);
+        Ok(InputRequiredResult::new(Some(questions), Some(sealed)).into())
+    }
+}
+
+fn text(text: impl Into<String>) -> CallToolResponse {
+    CallToolResult::success(vec![ContentBlock::text(text)]).into()
 }
 
 #[tool_handler(router = self.router)]

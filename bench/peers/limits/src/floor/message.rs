@@ -33,6 +33,10 @@ struct Params<'a> {
     name: Option<Text<'a>>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow, rename = "inputResponses")]
+    answers: Option<&'a RawValue>,
+    #[serde(borrow, rename = "requestState")]
+    state: Option<Text<'a>>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Meta<'a>,
 }
@@ -91,6 +95,14 @@ impl<'a> Message<'a> {
         self.params.arguments.map(RawValue::get)
     }
 
+    pub(super) fn answers(&self) -> Option<&'a str> {
+        self.params.answers.map(RawValue::get)
+    }
+
+    pub(super) fn state(&self) -> Option<&Cow<'a, str>> {
+        self.params.state.as_ref().map(|state| &state.0)
+    }
+
     pub(super) fn version(&self) -> Option<&str> {
         self.params.meta.version.as_ref().map(|version| &*version.0)
     }
@@ -106,6 +118,33 @@ impl<'a> Message<'a> {
         match self.params.meta.capabilities {
             Some(capabilities) if capabilities.get().starts_with('{') => Ok(()),
             _ => Err(Refusal::Params("the client capabilities are missing")),
+        }
+    }
+
+    /// What must also hold of a call that may ask the user with a form.
+    pub(super) fn check_form(&self) -> Result<(), Refusal> {
+        #[derive(Deserialize)]
+        struct Capabilities<'a> {
+            #[serde(borrow)]
+            elicitation: Option<Modes<'a>>,
+        }
+        #[derive(Deserialize)]
+        struct Modes<'a> {
+            #[serde(borrow)]
+            form: Option<&'a RawValue>,
+            #[serde(borrow)]
+            url: Option<&'a RawValue>,
+        }
+        let declared = self.params.meta.capabilities.map_or("{}", RawValue::get);
+        match serde_json::from_str::<Capabilities<'_>>(declared) {
+            // Without any mode, forms are meant.
+            Ok(Capabilities {
+                elicitation: Some(modes),
+            }) if modes.form.is_some() || modes.url.is_none() => Ok(()),
+            Ok(_) => Err(Refusal::NoForms),
+            Err(_) => Err(Refusal::Params(
+                "the client capabilities have the wrong shape",
+            )),
         }
     }
 }

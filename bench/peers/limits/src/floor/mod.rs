@@ -4,20 +4,22 @@
 //! against it; the tool is found by name and run as a boxed future; the answer is written in one
 //! buffer. There is no session, no logging, no schema validation beyond deserialising arguments.
 
+mod confirm;
 mod http;
 mod message;
 mod reply;
+mod seal;
 mod stdio;
 mod tools;
 
 pub(crate) use http::http;
-pub(crate) use reply::{list_answer, text_answer};
+pub(crate) use reply::{ask_answer, list_answer, text_answer};
 pub(crate) use stdio::stdio;
 
 use bytes::Bytes;
 use message::Message;
 use reply::{Refusal, discover_answer};
-use tools::{Tools, Work};
+use tools::{Call, Tools, Work};
 
 /// What a message leads to.
 enum Step {
@@ -72,11 +74,10 @@ impl Floor {
             "tools/call" => {
                 let name = message.name().ok_or(Refusal::Params("name is missing"))?;
                 let tool = self.tools.get(name).ok_or(Refusal::UnknownTool)?;
-                let arguments = match message.arguments() {
-                    Some(json) => body.slice_ref(json.as_bytes()),
-                    None => Bytes::from_static(b"{}"),
-                };
-                Ok(Step::Work(id.clone(), tool(arguments)))
+                if tool.asks {
+                    message.check_form()?;
+                }
+                Ok(Step::Work(id.clone(), (tool.run)(Call::new(body, message))))
             }
             "tools/list" => Ok(Step::Answer(reply::result(id, &self.list))),
             "server/discover" => Ok(Step::Answer(discover_answer(id))),
@@ -109,6 +110,20 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
         ] {
             assert_eq!(code(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn asks_those_who_take_forms() {
+        for (expected, declared) in [
+            (None, r#"{"elicitation":{"form":{}}}"#),
+            (None, r#"{"elicitation":{}}"#),
+            (Some(-32021), r#"{"elicitation":{"url":{}}}"#),
+            (Some(-32602), r#"{"elicitation":7}"#),
+        ] {
+            let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"confirm",META}}"#;
+            let meta = META.replace("{}", declared);
+            assert_eq!(code(&body.replace("META", &meta)), expected, "{declared}");
         }
     }
 
@@ -146,6 +161,10 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/no","params":{META}}"#,
             ),
             (
+                -32021,
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"confirm","arguments":{"action":""},META}}"#,
+            ),
+            (
                 -32022,
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
             ),
@@ -162,5 +181,13 @@ mod tests {
             let json: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
             assert_eq!(json["result"]["resultType"], "complete", "{json}");
         }
+        let asked = ask_answer(b"4", "\"Run\"?", "state");
+        let asked: serde_json::Value = serde_json::from_slice(&asked).expect("JSON");
+        let result = &asked["result"];
+        assert_eq!(result["requestState"], "state", "{asked}");
+        assert_eq!(
+            result["inputRequests"]["confirm"]["params"]["message"],
+            "\"Run\"?"
+        );
     }
 }

@@ -4,6 +4,8 @@ use contract::VERSION;
 use hyper::StatusCode;
 use serde_json::json;
 
+use super::tools::{Answer, Outcome};
+
 /// The end of every result, and of the message around it.
 const IDENTITY: &[u8] =
     br#","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"limits","version":"0.0.0"}}}}"#;
@@ -15,6 +17,8 @@ pub(super) enum Refusal {
     Request,
     Params(&'static str),
     UnknownTool,
+    State,
+    NoForms,
     UnknownMethod,
     Mirror(&'static str),
     Version(String),
@@ -24,8 +28,8 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::UnknownMethod => StatusCode::NOT_FOUND,
-            // The tool's name is the application's business, so HTTP did its part.
-            Self::UnknownTool => StatusCode::OK,
+            // Tools and their state are the application's business, so HTTP did its part.
+            Self::UnknownTool | Self::State => StatusCode::OK,
             _ => StatusCode::BAD_REQUEST,
         }
     }
@@ -36,6 +40,13 @@ impl Refusal {
             Self::Request => json!({"code": -32600, "message": "this is not a request"}),
             Self::Params(what) => json!({"code": -32602, "message": what}),
             Self::UnknownTool => json!({"code": -32602, "message": "there is no such tool"}),
+            // One message for all reasons: a forger learns nothing from it.
+            Self::State => json!({"code": -32602, "message": "the request state is not valid"}),
+            Self::NoForms => json!({
+                "code": -32021,
+                "message": "this tool asks the user with a form",
+                "data": {"requiredCapabilities": {"elicitation": {"form": {}}}},
+            }),
             Self::UnknownMethod => json!({"code": -32601, "message": "there is no such method"}),
             Self::Mirror(header) => json!({
                 "code": -32020,
@@ -55,16 +66,35 @@ impl Refusal {
     }
 }
 
-/// The answer of a tool: its text, or what went wrong as text.
-pub(super) fn tool_answer(id: &[u8], outcome: &Result<String, String>) -> Vec<u8> {
+/// The answer of a tool: its text, its question, or what went wrong as text.
+pub(super) fn tool_answer(id: &[u8], outcome: &Outcome) -> Vec<u8> {
     match outcome {
-        Ok(text) => text_answer(id, text),
+        Ok(Answer::Text(text)) => text_answer(id, text),
+        Ok(Answer::Ask { message, state }) => ask_answer(id, message, state),
+        Ok(Answer::Refuse(refusal)) => refusal.answer(id),
         Err(problem) => content(id, problem, br#"}],"isError":true"#),
     }
 }
 
+/// A text and nothing else.
 pub(crate) fn text_answer(id: &[u8], text: &str) -> Vec<u8> {
     content(id, text, b"}]")
+}
+
+/// Asks the user for a boolean `ok`; the state must need no escapes.
+pub(crate) fn ask_answer(id: &[u8], message: &str, state: &str) -> Vec<u8> {
+    let mut out = opening(id, 256 + message.len() + state.len());
+    out.extend_from_slice(
+        br#","result":{"resultType":"input_required","inputRequests":{"confirm":{"method":"elicitation/create","params":{"mode":"form","message":"#,
+    );
+    serde_json::to_writer(&mut out, message).expect("a string can be written to memory");
+    out.extend_from_slice(
+        br#","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}}},"requestState":""#,
+    );
+    out.extend_from_slice(state.as_bytes());
+    out.push(b'"');
+    out.extend_from_slice(IDENTITY);
+    out
 }
 
 /// The answer to `tools/list` by a server with so many fillers.

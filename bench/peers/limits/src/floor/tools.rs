@@ -1,18 +1,58 @@
 //! The tools of the contract, found by name.
 
-use std::{borrow::Cow, collections::HashMap, future::Future, pin::Pin, time::Duration};
+use std::{borrow::Cow, collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-/// A tool's text, or what to tell the model that called it wrongly.
-type Outcome = Result<String, String>;
+use super::{confirm::confirm, message::Message, reply::Refusal, seal::Sealer};
+
+/// What a tool comes to, or what to tell the model that called it wrongly.
+pub(super) type Outcome = Result<Answer, String>;
+/// What a tool comes to.
+pub(super) enum Answer {
+    Text(String),
+    /// A question to the user, and what to send along with the answer.
+    Ask {
+        message: String,
+        state: String,
+    },
+    Refuse(Refusal),
+}
 /// A tool at work.
 pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-type Tool = Box<dyn Fn(Bytes) -> Work + Send + Sync>;
+type Handler = Box<dyn Fn(Call) -> Work + Send + Sync>;
 
-/// Handlers by name; each is given the arguments as they stand in the request.
+/// What a tool is given: parts of the request, as they stand in it.
+pub(super) struct Call {
+    pub(super) arguments: Bytes,
+    pub(super) answers: Option<Bytes>,
+    pub(super) state: Option<Bytes>,
+}
+
+impl Call {
+    pub(super) fn new(body: &Bytes, message: &Message<'_>) -> Self {
+        let part = |json: &str| body.slice_ref(json.as_bytes());
+        Self {
+            arguments: message.arguments().map_or(Bytes::from_static(b"{}"), part),
+            answers: message.answers().map(part),
+            state: message.state().map(|state| match state {
+                Cow::Borrowed(text) => part(text),
+                Cow::Owned(text) => Bytes::copy_from_slice(text.as_bytes()),
+            }),
+        }
+    }
+}
+
+/// A tool that can be called.
+pub(super) struct Tool {
+    /// Whether it may ask the user.
+    pub(super) asks: bool,
+    pub(super) run: Handler,
+}
+
+/// Tools by name.
 pub(super) struct Tools(HashMap<String, Tool>);
 
 impl Tools {
@@ -20,6 +60,9 @@ impl Tools {
         let mut tools = Self(HashMap::new());
         tools.add("echo", echo);
         tools.add("slow", slow);
+        let sealer = Arc::new(Sealer::new());
+        let confirm = tools.add("confirm", move |call| confirm(sealer.clone(), call));
+        confirm.asks = true;
         for index in 0..fillers {
             tools.add(contract::filler(index).0, filler);
         }
@@ -30,37 +73,41 @@ impl Tools {
         self.0.get(name)
     }
 
-    fn add<F>(&mut self, name: impl Into<String>, handler: fn(Bytes) -> F)
+    fn add<H, F>(&mut self, name: impl Into<String>, handler: H) -> &mut Tool
     where
+        H: Fn(Call) -> F + Send + Sync + 'static,
         F: Future<Output = Outcome> + Send + 'static,
     {
-        let tool = move |arguments| -> Work { Box::pin(handler(arguments)) };
-        self.0.insert(name.into(), Box::new(tool));
+        let tool = Tool {
+            asks: false,
+            run: Box::new(move |call| Box::pin(handler(call))),
+        };
+        self.0.entry(name.into()).insert_entry(tool).into_mut()
     }
 }
 
-async fn echo(arguments: Bytes) -> Outcome {
+async fn echo(call: Call) -> Outcome {
     #[derive(Deserialize)]
     struct Arguments<'a> {
         #[serde(borrow)]
         text: Cow<'a, str>,
     }
-    let arguments: Arguments<'_> = read(&arguments)?;
-    Ok(arguments.text.into_owned())
+    let arguments: Arguments<'_> = read(&call.arguments)?;
+    Ok(Answer::Text(arguments.text.into_owned()))
 }
 
-async fn slow(arguments: Bytes) -> Outcome {
+async fn slow(call: Call) -> Outcome {
     #[derive(Deserialize)]
     struct Arguments {
         ms: u64,
     }
-    let Arguments { ms } = read(&arguments)?;
-    drop(arguments);
+    let Arguments { ms } = read(&call.arguments)?;
+    drop(call);
     tokio::time::sleep(Duration::from_millis(ms)).await;
-    Ok(format!("slept {ms}"))
+    Ok(Answer::Text(format!("slept {ms}")))
 }
 
-async fn filler(arguments: Bytes) -> Outcome {
+async fn filler(call: Call) -> Outcome {
     #[derive(Deserialize)]
     #[expect(
         dead_code,
@@ -71,11 +118,11 @@ async fn filler(arguments: Bytes) -> Outcome {
         b: Option<i64>,
         c: Option<bool>,
     }
-    let _: Arguments = read(&arguments)?;
-    Ok("filler".to_owned())
+    let _: Arguments = read(&call.arguments)?;
+    Ok(Answer::Text("filler".to_owned()))
 }
 
-fn read<'a, T: Deserialize<'a>>(arguments: &'a [u8]) -> Result<T, String> {
+pub(super) fn read<'a, T: Deserialize<'a>>(arguments: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(arguments).map_err(|error| format!("wrong arguments: {error}"))
 }
 
@@ -88,6 +135,7 @@ pub(super) fn list(fillers: usize) -> Vec<u8> {
     let mut tools = vec![
         tool("echo", "Repeats its text.", &one("text", "string")),
         tool("slow", "Answers after a while.", &one("ms", "integer")),
+        tool("confirm", "Asks before it acts.", &one("action", "string")),
     ];
     tools.extend((0..fillers).map(|index| {
         let (name, description) = contract::filler(index);
