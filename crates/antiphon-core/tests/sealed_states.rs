@@ -280,6 +280,7 @@ proptest! {
         let claims = made_for.claims(life, [3; 16]);
         let at = |now| made_for.check(&claims, now);
         let (expires, deadline) = (life.now.after(life.ttl), life.now.after(life.call));
+        prop_assert!(claims.expires <= claims.deadline);
 
         prop_assert_eq!(at(before(expires.min(deadline))), Ok(()));
         let over = if deadline <= expires { Refusal::Overdue } else { Refusal::Expired };
@@ -333,6 +334,7 @@ proptest! {
     fn different_principals_are_different_bytes(
         one in vec(option::of(texts()), 0..5),
         other in vec(option::of(texts()), 0..5),
+        at in any::<Index>(),
     ) {
         let bytes = |parts: &[Option<String>]| {
             let parts: Vec<_> = parts.iter().map(Option::as_deref).collect();
@@ -341,6 +343,17 @@ proptest! {
             bytes
         };
         prop_assert_eq!(bytes(&one) == bytes(&other), one == other);
+
+        // One part that looks like two, and a border that is elsewhere.
+        for text in one.iter().flatten() {
+            let at = at.index(text.chars().count() + 1);
+            let at = text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
+            let (front, back) = text.split_at(at);
+            let two = [Some(front.to_owned()), Some(back.to_owned())];
+            prop_assert_ne!(bytes(&two), bytes(&[Some(format!("{front}\u{1}{back}"))]));
+            let moved = [Some(text.clone()), Some(String::new())];
+            prop_assert_eq!(bytes(&two) == bytes(&moved), two == moved);
+        }
     }
 
     #[test]

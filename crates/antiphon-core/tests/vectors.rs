@@ -492,7 +492,16 @@ fn refused() -> Value {
         all.add(name, ours, &text, Refusal::Alphabet);
     }
 
-    all.add("padded", ours, &format!("{good}="), Refusal::Spelling);
+    let even = seal(&ring(ours), &payload);
+    assert_eq!(even.len() % 4, 0, "nothing to pad");
+    for (name, text) in [
+        ("padded", format!("{good}=")),
+        ("padded, with nothing to pad", format!("{even}=")),
+        ("padded twice", format!("{even}==")),
+        ("padding within", format!("{}={}", &good[..30], &good[31..])),
+    ] {
+        all.add(name, ours, &text, Refusal::Spelling);
+    }
     let last = good.as_bytes()[good.len() - 1];
     let spare = char::from(match last {
         b'A'..=b'Y' | b'a'..=b'y' | b'0'..=b'8' => last + 1,
