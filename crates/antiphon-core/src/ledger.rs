@@ -7,6 +7,8 @@
 //!   3  length, big-endian
 //!   n  a question: 16 bytes of digest, then its key; the author's state: text; a handle: 16 bytes
 //! ```
+//!
+//! The author's state comes after the questions; a handle is alone.
 
 use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
 
@@ -77,7 +79,7 @@ impl Body {
         while !rest.is_empty() {
             let (tag, bytes) = next(&mut rest).ok_or(Refusal::Contents)?;
             match tag {
-                QUESTION => {
+                QUESTION if ledger.state.is_none() => {
                     let (question, key) = bytes.split_first_chunk().ok_or(Refusal::Contents)?;
                     ledger.pending.push(Pending {
                         key: text(key)?,
@@ -160,6 +162,13 @@ mod tests {
             "one or the other"
         );
         assert_eq!(Body::read(&[9, 0, 0, 0]), Err(Refusal::Contents), "unknown");
+        let mut bytes = vec![STATE, 0, 0, 0, QUESTION, 0, 0, 16];
+        bytes.extend_from_slice(&[5; 16]);
+        assert_eq!(
+            Body::read(&bytes),
+            Err(Refusal::Contents),
+            "questions come first, so that a ledger has one spelling"
+        );
         assert_eq!(Body::read(&[STATE, 0, 0, 1, 0xff]), Err(Refusal::Contents));
     }
 

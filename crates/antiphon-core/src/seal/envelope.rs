@@ -104,8 +104,7 @@ impl Envelope {
     /// # Errors
     /// If it is none, or not in its one spelling.
     pub fn read(text: &str, longest: usize) -> Result<Self, Refusal> {
-        // Four characters for three bytes.
-        if text.len() / 4 * 3 > longest {
+        if text.len() > encoded_len(longest) {
             return Err(Refusal::TooLong);
         }
         let decoded = URL_SAFE_NO_PAD.decode(text);
@@ -151,6 +150,7 @@ fn length(bytes: &[u8]) -> usize {
     }
 }
 
+/// Four characters for three bytes.
 fn encoded_len(bytes: usize) -> usize {
     bytes.saturating_mul(4).div_ceil(3)
 }
@@ -265,6 +265,16 @@ mod tests {
             ("A".repeat(4096), Refusal::TooLong),
         ] {
             assert_eq!(opened(&ring, &changed), Err(reason), "{changed}");
+        }
+    }
+
+    #[test]
+    fn the_longest_is_exact() {
+        for length in PREFIX..PREFIX + 9 {
+            let text = wrap(&vec![7; length - PREFIX]);
+            assert!(Envelope::read(&text, length).is_ok(), "{length}");
+            let refused = Envelope::read(&text, length - 1).map(drop);
+            assert_eq!(refused, Err(Refusal::TooLong), "{length}");
         }
     }
 }
