@@ -4,6 +4,7 @@
 //! to a real child process over stdio, and over a real socket to HTTP, and [`way`] has the client do
 //! so. The tests in `tests/` are named for what they show and cite the ledger in `spec/requirements.md`.
 
+pub mod asking;
 pub mod direct;
 #[cfg(doctest)]
 mod guides;

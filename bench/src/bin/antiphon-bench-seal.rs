@@ -45,7 +45,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
         principal: &[0; 4],
     };
     let now = Moment::from_millis(1_800_000_000_000);
-    let mut arguments = Vec::new();
+    let mut arguments = Vec::with_capacity(64);
     canonical(ARGUMENTS, &mut arguments).expect("JSON");
     let life = Life {
         now,
@@ -54,8 +54,9 @@ fn ours(ring: &Ring, state: &str) -> usize {
     };
     let secret = Secret::new(random());
     let request_now = request(&arguments);
-    let claims = Claims::first(&request_now, "bench", life, StateId(random()), secret);
-    let question = claims.secret.digester().of(Of::Question, ARGUMENTS.as_bytes());
+    let first = Claims::first(&request_now, "bench", life, StateId(random()), secret);
+    let (claims, mut digester) = first;
+    let question = digester.of(Of::Question, ARGUMENTS.as_bytes());
     let ledger = Ledger {
         pending: vec![Pending {
             key: "confirm".to_owned(),
@@ -74,7 +75,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
     };
     let payload = envelope::open(ring, bytes).expect("ours");
     let (claims, body) = Claims::read(payload.as_bytes()).expect("claims");
-    let mut arguments = Vec::new();
+    let mut arguments = Vec::with_capacity(64);
     canonical(ARGUMENTS, &mut arguments).expect("JSON");
     let checked = claims.check(&request(&arguments), ["bench"], now);
     checked.expect("good");

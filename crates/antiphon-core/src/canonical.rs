@@ -15,6 +15,8 @@
 
 use std::{fmt, ops::Range};
 
+use crate::negotiate::shown;
+
 /// Most levels of arrays and objects.
 const LEVELS: usize = 128;
 

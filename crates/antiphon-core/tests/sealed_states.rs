@@ -122,7 +122,7 @@ impl MadeFor {
     fn claims(&self, life: Life, secret: [u8; 16]) -> Claims {
         let principal = self.principal();
         let (id, secret) = (StateId([9; 16]), Secret::new(secret));
-        Claims::first(&self.request(&principal), &self.audience, life, id, secret)
+        Claims::first(&self.request(&principal), &self.audience, life, id, secret).0
     }
 
     fn request<'a>(&'a self, principal: &'a [u8]) -> Request<'a> {
@@ -309,7 +309,7 @@ proptest! {
         prop_assert_eq!(claims.round, 1);
         claims.round = round;
         let now = life.now.after(Duration::from_millis(later));
-        let next = claims.next(&renamed, now, Duration::from_millis(ttl), StateId([8; 16]));
+        let (next, _) = claims.next(&renamed, now, Duration::from_millis(ttl), StateId([8; 16]));
 
         prop_assert_eq!(&next.secret, &claims.secret);
         prop_assert_eq!(next.secret.digester().flow(), claims.secret.digester().flow());
@@ -368,7 +368,7 @@ proptest! {
         ];
         let mut digests = Vec::new();
         for secret in [one, other] {
-            let digester = Secret::new(secret).digester();
+            let mut digester = Secret::new(secret).digester();
             for of in all {
                 let digest = digester.of(of, &text);
                 prop_assert!(!digests.contains(&digest), "{:?}", of);

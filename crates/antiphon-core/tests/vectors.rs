@@ -210,9 +210,9 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
         Duration::from_secs(state.life.1),
     );
     let life = Life { now, ttl, call };
-    let mut claims = Claims::first(&request, state.audience, life, id, Secret::new(secret));
+    let (mut claims, mut digester) =
+        Claims::first(&request, state.audience, life, id, Secret::new(secret));
     claims.round = state.round;
-    let digester = claims.secret.digester();
     let mut questions = Vec::new();
     let mut ledger = Ledger {
         pending: Vec::new(),
@@ -344,7 +344,7 @@ fn principals() -> Value {
         ],
     ];
     let secret = filled::<16>(0x77);
-    let digester = Secret::new(secret).digester();
+    let mut digester = Secret::new(secret).digester();
     let vector = |parts: &&[Option<&str>]| {
         let mut bytes = Vec::new();
         principal(parts, &mut bytes);
@@ -382,7 +382,7 @@ fn canonical_forms() -> Value {
         &deepest,
     ];
     let secret = filled::<16>(0x11);
-    let digester = Secret::new(secret).digester();
+    let mut digester = Secret::new(secret).digester();
     let vector = |json: &&str| {
         let form = form(json);
         let digest = hex(&digester.of(Of::Arguments, &form));

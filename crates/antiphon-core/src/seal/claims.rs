@@ -92,17 +92,17 @@ pub struct Life {
 }
 
 impl Claims {
-    /// The claims of a call's first state.
+    /// The claims of a call's first state, and what makes digests for it.
     pub fn first(
         request: &Request<'_>,
         audience: &str,
         life: Life,
         id: StateId,
         secret: Secret,
-    ) -> Self {
-        let digester = secret.digester();
+    ) -> (Self, Digester) {
+        let mut digester = secret.digester();
         let deadline = life.now.after(life.call);
-        Self {
+        let claims = Self {
             method: request.method,
             issued: life.now,
             expires: life.now.after(life.ttl).min(deadline),
@@ -114,21 +114,29 @@ impl Claims {
             arguments: digester.of(Of::Arguments, request.arguments),
             principal: digester.of(Of::Principal, request.principal),
             secret,
-        }
+        };
+        (claims, digester)
     }
 
     /// The claims of the state after this one, made for the request that this one was checked
-    /// against.
-    pub fn next(&self, audience: &str, now: Moment, ttl: Duration, id: StateId) -> Self {
-        let digester = self.secret.digester();
-        Self {
+    /// against, and what makes digests for it.
+    pub fn next(
+        &self,
+        audience: &str,
+        now: Moment,
+        ttl: Duration,
+        id: StateId,
+    ) -> (Self, Digester) {
+        let mut digester = self.secret.digester();
+        let claims = Self {
             issued: now,
             expires: now.after(ttl).min(self.deadline),
             round: self.round.saturating_add(1),
             id,
             audience: digester.of(Of::Audience, audience.as_bytes()),
             ..self.clone()
-        }
+        };
+        (claims, digester)
     }
 
     /// Whether a state with these claims may come back with this request, at this time, to a
@@ -151,8 +159,8 @@ impl Claims {
         if now >= self.expires {
             return Err(Refusal::Expired);
         }
-        let digester = self.secret.digester();
-        let is = |what, bytes: &[u8], digest: &Digest| digester.of(what, bytes) == *digest;
+        let mut digester = self.secret.digester();
+        let mut is = |what, bytes: &[u8], digest: &Digest| digester.of(what, bytes) == *digest;
         let mut audiences = audiences.into_iter();
         if !audiences.any(|name| is(Of::Audience, name.as_bytes(), &self.audience)) {
             return Err(Refusal::Audience);

@@ -76,21 +76,19 @@ impl Of {
     }
 }
 
-/// Makes digests under one secret.
-#[derive(Clone)]
+/// Makes digests under one secret, one after the other.
 pub struct Digester(Cmac<Aes128>);
 
 impl Digester {
     /// The digest of these bytes.
-    pub fn of(&self, what: Of, bytes: &[u8]) -> Digest {
-        let mut mac = self.0.clone();
-        mac.update(&[what.tag()]);
-        mac.update(bytes);
-        mac.finalize().into_bytes().into()
+    pub fn of(&mut self, what: Of, bytes: &[u8]) -> Digest {
+        self.0.update(&[what.tag()]);
+        self.0.update(bytes);
+        self.0.finalize_reset().into_bytes().into()
     }
 
     /// What the call is called in logs.
-    pub fn flow(&self) -> FlowId {
+    pub fn flow(&mut self) -> FlowId {
         FlowId(self.of(Of::Flow, b""))
     }
 }
@@ -125,8 +123,8 @@ mod tests {
 
     #[test]
     fn what_it_is_of_makes_a_difference() {
-        let one = Secret::new([1; 16]).digester();
-        let two = Secret::new([2; 16]).digester();
+        let mut one = Secret::new([1; 16]).digester();
+        let mut two = Secret::new([2; 16]).digester();
         assert_eq!(one.of(Of::Target, b"x"), one.of(Of::Target, b"x"));
         assert_ne!(one.of(Of::Target, b"x"), one.of(Of::Target, b"y"));
         assert_ne!(one.of(Of::Target, b"x"), one.of(Of::Principal, b"x"));

@@ -150,8 +150,8 @@ fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Four characters for three bytes.
-fn encoded_len(bytes: usize) -> usize {
+/// How many characters an envelope of so many bytes has: four for three.
+pub fn encoded_len(bytes: usize) -> usize {
     bytes.saturating_mul(4).div_ceil(3)
 }
 

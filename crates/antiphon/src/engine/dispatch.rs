@@ -309,7 +309,7 @@ pub(crate) async fn guarded<'a, T>(
         .unwrap_or_else(|panic| Err(panicked(call, &panic)))
 }
 
-pub(super) fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {
+pub(crate) fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {
     tracing::error!(method = call.method, panic, "a handler panicked");
     ErrorObject::internal("Internal error")
 }

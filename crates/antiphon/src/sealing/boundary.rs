@@ -1,8 +1,9 @@
 //! Where states come in and go out: [`Leg`], one request of a call that may take several.
 //!
-//! Open, then whatever may still refuse the request, then claim, then the handler, then seal and
-//! record. What is between them is up to who calls: a [`Server`](crate::Server) checks arguments
-//! there, [`Sealed`](super::Sealed) has nothing to check.
+//! [Open](Leg::open), then whatever may still refuse the request, then [claim](Leg::claim), then the
+//! handler, then seal and record: [run](Leg::run) is around all but the first. What is checked
+//! before the claim is up to who calls: a [`Server`](crate::Server) looks at arguments, a
+//! [`Sealed`](super::Sealed) service at nothing.
 
 use std::{
     future::{Future, poll_fn},
@@ -21,7 +22,7 @@ use antiphon_core::{
         NONCE,
         claims::{self, Claims, Life, Method, Request, SKEW},
         digest::{Digester, FlowId, Of, Secret},
-        envelope::Draft,
+        envelope::{self, Draft},
         guard::{Claim, Ending, Fingerprint, Guard, Holder, LEASE, Standing, StateId},
         refusal::Refusal,
         ring::TAG,
@@ -38,7 +39,10 @@ use super::{
     record,
     sealing::{Guarding, Settings, holder},
 };
-use crate::raw::{self, Error, Outgoing, Reply, Round};
+use crate::{
+    engine::{dispatch::panicked, unwind::Caught},
+    raw::{self, Error, Outgoing, Reply, Round},
+};
 
 /// What a state is bound to, besides who calls.
 #[derive(Clone, Copy)]
@@ -62,7 +66,6 @@ pub(crate) struct Leg<'a> {
 /// A state that came back and is good.
 struct Opened {
     claims: Claims,
-    digester: Digester,
     ledger: Ledger,
     answers: Fingerprint,
 }
@@ -108,11 +111,12 @@ impl<'a> Leg<'a> {
         };
         let mut flow = None;
         match leg.try_open(call, state, &answers, &mut flow).await {
-            Ok(opened) => {
-                let fingerprint = opened.fingerprint(&answers)?;
+            Ok((claims, ledger, mut digester)) => {
+                let answers = fingerprint(&ledger, &answers, &mut digester)?;
                 leg.opened = Some(Box::new(Opened {
-                    answers: fingerprint,
-                    ..opened
+                    claims,
+                    ledger,
+                    answers,
                 }));
                 Ok(leg)
             }
@@ -125,13 +129,13 @@ impl<'a> Leg<'a> {
         call: &raw::Call<'_>,
         state: &str,
         answers: &Answers<'_>,
-        flow: &mut Option<FlowId>,
-    ) -> Result<Opened, Trouble> {
+        flow: &mut Option<Secret>,
+    ) -> Result<(Claims, Ledger, Digester), Trouble> {
         let settings = self.settings;
         let payload = settings.protect.open(state, settings.longest).await?;
         let (claims, body) = Claims::read(payload.as_bytes())?;
         // Only now is it known that this is ours to tell.
-        *flow = Some(claims.secret.digester().flow());
+        *flow = Some(claims.secret.clone());
         let principal = self.principal(call)?.ok_or(Refusal::NoPrincipal)?;
         let arguments = self
             .canonical_arguments()
@@ -155,12 +159,7 @@ impl<'a> Leg<'a> {
             let target = &*shown(self.bound.target);
             tracing::debug!(target, unsolicited, "answers nobody had asked for; ignored");
         }
-        Ok(Opened {
-            claims,
-            digester,
-            ledger,
-            answers: Fingerprint([0; 16]),
-        })
+        Ok((claims, ledger, digester))
     }
 
     /// A ledger that is kept in the spill.
@@ -241,7 +240,7 @@ impl<'a> Leg<'a> {
 
     /// Says why a state is not of the type that a handler wants.
     pub(crate) fn not_of_this_type(&self, error: &serde_json::Error) -> Error {
-        let flow = self.opened.as_ref().map(|opened| opened.digester.flow());
+        let flow = self.opened.as_ref().map(|opened| opened.flow());
         not_of_this_type(
             method_name(self.bound.method),
             self.bound.target,
@@ -261,10 +260,7 @@ impl<'a> Leg<'a> {
         };
         match self.try_claim(opened, call).await {
             Ok(claimed) => Ok(claimed),
-            Err(trouble) => {
-                let flow = Some(opened.digester.flow());
-                Err(self.refuse(trouble, flow))
-            }
+            Err(trouble) => Err(self.refuse(trouble, Some(opened.claims.secret.clone()))),
         }
     }
 
@@ -340,16 +336,34 @@ impl<'a> Leg<'a> {
         }
     }
 
-    /// Runs the work, and holds the claim meanwhile.
-    pub(crate) async fn holding<T>(&self, work: impl Future<Output = T>) -> T {
-        if self.opened.is_none() {
-            return work.await;
+    /// Runs the work, holding the claim meanwhile, and closes with its answer.
+    pub(crate) async fn run<T: Outgoing>(
+        &self,
+        call: &raw::Call<'_>,
+        work: impl Future<Output = Result<Reply<T>, Error>>,
+    ) -> Result<Reply<T>, Error> {
+        if self.brings_state() {
+            let answer = self.holding(call, pin!(work)).await;
+            return self.close(call, answer).await;
         }
-        let mut work = pin!(work);
+        match work.await {
+            Ok(Reply::InputRequired(input)) => {
+                self.close(call, Ok(Reply::InputRequired(input))).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn holding<T>(
+        &self,
+        call: &raw::Call<'_>,
+        work: Pin<&mut impl Future<Output = Result<T, Error>>>,
+    ) -> Result<T, Error> {
+        let mut work = Caught(work);
         // Only work that has to wait pays for a timer.
         let mut renewing: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        poll_fn(|context| {
-            if let Poll::Ready(done) = work.as_mut().poll(context) {
+        let done = poll_fn(|context| {
+            if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
                 return Poll::Ready(done);
             }
             if let (None, Some(Some(holder))) = (&renewing, self.claimed.get()) {
@@ -361,7 +375,9 @@ impl<'a> Leg<'a> {
             }
             Poll::Pending
         })
-        .await
+        .await;
+        // A panic is an end like others, and must not look like work that goes on.
+        done.unwrap_or_else(|panic| Err(panicked(call, &panic)))
     }
 
     async fn renew(&self, holder: Holder) {
@@ -381,7 +397,7 @@ impl<'a> Leg<'a> {
     ///
     /// # Errors
     /// Those of the answer; or that the state was used before, or cannot be sealed at present.
-    pub(crate) async fn close<T: Outgoing>(
+    async fn close<T: Outgoing>(
         &self,
         call: &raw::Call<'_>,
         answer: Result<Reply<T>, Error>,
@@ -426,12 +442,6 @@ impl<'a> Leg<'a> {
         }))
     }
 
-    /// Whether there is nothing to [claim](Self::claim) and nothing to [close](Self::close): most
-    /// requests bring no state and ask nothing.
-    pub(crate) fn is_plain<T>(&self, answer: &Result<Reply<T>, Error>) -> bool {
-        !self.brings_state() && !matches!(answer, Ok(Reply::InputRequired(_)))
-    }
-
     /// Whether the request came with a state.
     pub(crate) fn brings_state(&self) -> bool {
         self.opened.is_some()
@@ -467,7 +477,7 @@ impl<'a> Leg<'a> {
             None => Ending::Used,
         });
         if let Err(error) = guard.end(id, holder, ending).await {
-            let flow = opened.digester.flow();
+            let flow = opened.flow();
             tracing::error!(%error, %flow, "how a call went on could not be recorded");
         }
         answer
@@ -508,7 +518,7 @@ impl<'a> Leg<'a> {
             Unsealed::Request(Error::internal("It is not known who is calling"))
         })?;
         let audience = settings.own_audience();
-        let claims = match &self.opened {
+        let (claims, mut digester) = match &self.opened {
             Some(opened) => opened.claims.next(audience, now, settings.ttl, id),
             None => {
                 let arguments = self.canonical_arguments().map_err(|ambiguous| {
@@ -525,7 +535,7 @@ impl<'a> Leg<'a> {
                 Claims::first(&request, audience, life, id, Secret::new(*secret))
             }
         };
-        let ledger = ledger(&claims, input)?;
+        let ledger = ledger(&mut digester, input)?;
         let mut draft = Draft::default();
         claims.write(draft.payload());
         let too_large = |_| {
@@ -558,19 +568,21 @@ impl<'a> Leg<'a> {
             claims.write(draft.payload());
             Body::write_handle(spilled.handle, draft.payload());
         }
-        if draft.sealed_len() > settings.longest {
-            let bytes = draft.sealed_len();
-            tracing::error!(
-                bytes,
-                most = settings.longest,
-                "a state is too large; carry less, or give Sealing::spill a store"
-            );
-            return Err(Unsealed::Request(unavailable()));
-        }
         if call.headers().is_some() {
             self.tell_about_process_key();
         }
-        Ok(settings.protect.seal(draft, nonce).await?)
+        let state = settings.protect.seal(draft, nonce).await?;
+        match state.len() > envelope::encoded_len(settings.longest) {
+            true => {
+                tracing::error!(
+                    bytes = state.len(),
+                    most = settings.longest,
+                    "a state is too large; carry less, or give Sealing::spill a store"
+                );
+                Err(Unsealed::Request(unavailable()))
+            }
+            false => Ok(state),
+        }
     }
 
     fn tell_about_process_key(&self) {
@@ -586,10 +598,10 @@ impl<'a> Leg<'a> {
         }
     }
 
-    fn refuse(&self, trouble: Trouble, flow: Option<FlowId>) -> Error {
+    fn refuse(&self, trouble: Trouble, flow: Option<Secret>) -> Error {
         let method = method_name(self.bound.method);
         let target = &*shown(self.bound.target);
-        let flow = flow.map(tracing::field::display);
+        let flow = flow.map(|secret| tracing::field::display(secret.digester().flow()));
         match trouble {
             Trouble::Refused(refusal) => {
                 let reason = refusal.reason();
@@ -611,19 +623,27 @@ impl<'a> Leg<'a> {
 }
 
 impl Opened {
-    /// Stands for the answers to what was asked.
-    fn fingerprint(&self, answers: &Answers<'_>) -> Result<Fingerprint, Error> {
-        let mut bytes = Vec::new();
-        for Pending { key, .. } in &self.ledger.pending {
-            match answers.raw(key) {
-                None => bytes.push(b'-'),
-                Some(answer) => canonical(answer.get(), &mut bytes).map_err(|ambiguous| {
-                    Error::invalid_params(format!("`inputResponses` cannot be read: {ambiguous}"))
-                })?,
-            }
-        }
-        Ok(Fingerprint(self.digester.of(Of::Answers, &bytes)))
+    fn flow(&self) -> FlowId {
+        self.claims.secret.digester().flow()
     }
+}
+
+/// Stands for the answers to what was asked.
+fn fingerprint(
+    ledger: &Ledger,
+    answers: &Answers<'_>,
+    digester: &mut Digester,
+) -> Result<Fingerprint, Error> {
+    let mut bytes = Vec::with_capacity(64);
+    for Pending { key, .. } in &ledger.pending {
+        match answers.raw(key) {
+            None => bytes.push(b'-'),
+            Some(answer) => canonical(answer.get(), &mut bytes).map_err(|ambiguous| {
+                Error::invalid_params(format!("`inputResponses` cannot be read: {ambiguous}"))
+            })?,
+        }
+    }
+    Ok(Fingerprint(digester.of(Of::Answers, &bytes)))
 }
 
 /// Why questions were not sealed.
@@ -656,8 +676,7 @@ fn random_handle() -> Result<[u8; TAG], Trouble> {
 }
 
 /// The questions, and the author's state.
-fn ledger(claims: &Claims, input: &InputRequired) -> Result<Ledger, Unsealed> {
-    let digester = claims.secret.digester();
+fn ledger(digester: &mut Digester, input: &InputRequired) -> Result<Ledger, Unsealed> {
     let mut pending = Vec::with_capacity(input.requests().len());
     let (mut json, mut bytes) = (Vec::new(), Vec::new());
     for (key, request) in input.requests() {

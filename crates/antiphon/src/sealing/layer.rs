@@ -40,17 +40,19 @@ impl<S: Service> Sealed<S> {
         ask: impl AsyncFnOnce(Round<'_>) -> Result<Reply<T>, Error>,
     ) -> Result<Reply<T>, Error> {
         let leg = Leg::open(&self.sealing, call, bound, round).await?;
-        leg.claim(call).await?;
-        if let Some(answer) = leg.recorded() {
-            return answer;
-        }
         let responses = pinned(&leg, round)?;
         let seen = Round {
             responses: responses.as_deref(),
             state: leg.state(),
         };
-        let answer = leg.holding(ask(seen)).await;
-        leg.close(call, answer).await
+        let work = async {
+            leg.claim(call).await?;
+            match leg.recorded() {
+                Some(answer) => answer,
+                None => ask(seen).await,
+            }
+        };
+        leg.run(call, work).await
     }
 }
 

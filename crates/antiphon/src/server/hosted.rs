@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     raw::{
-        About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List, Outgoing,
+        About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List,
         ReadResource, Rendered, Reply, Round, Service,
     },
     sealing::{Bound, Leg},
@@ -112,12 +112,14 @@ impl Service for Hosted {
                 .continuing(&leg)
                 .mannered(entry.around().manners)
                 .checking_output(entry.checks_output());
-            let answer = leg.holding(entry::answer(&*entry, &context)).await;
-            let answer = answer.and_then(|reply| match entry.check_again(&context, &reply) {
-                Ok(()) => Ok(reply),
-                Err(stop) => CallToolResult::stopped(&context, stop),
-            });
-            closed(&leg, call, answer).await
+            let work = async {
+                let reply = entry::answer(&*entry, &context).await?;
+                match entry.check_again(&context, &reply) {
+                    Ok(()) => Ok(reply),
+                    Err(stop) => CallToolResult::stopped(&context, stop),
+                }
+            };
+            leg.run(call, work).await
         })
     }
 
@@ -163,8 +165,7 @@ impl Service for Hosted {
             let context = Context::new(call, prompt.name, input, prompt.round, &self.0)
                 .continuing(&leg)
                 .mannered(entry.around.manners);
-            let answer = leg.holding(entry::answer(&*entry, &context)).await;
-            closed(&leg, call, answer).await
+            leg.run(call, entry::answer(&*entry, &context)).await
         })
     }
 
@@ -262,8 +263,7 @@ impl Service for Hosted {
                 .continuing(&leg)
                 .mannered(entry.around.manners)
                 .reading(uri, entry.mime_type());
-            let answer = leg.holding(entry::answer(&*entry, &context)).await;
-            closed(&leg, call, answer).await
+            leg.run(call, entry::answer(&*entry, &context)).await
         })
     }
 
@@ -334,18 +334,6 @@ struct Found {
     bindings: Option<Bindings>,
     /// The canonical spelling of the URI.
     target: String,
-}
-
-/// Seals questions and records answers; what needs neither is passed on.
-async fn closed<T: Outgoing>(
-    leg: &Leg<'_>,
-    call: &Call<'_>,
-    answer: Result<Reply<T>, Error>,
-) -> Result<Reply<T>, Error> {
-    match leg.is_plain(&answer) {
-        true => answer,
-        false => leg.close(call, answer).await,
-    }
 }
 
 impl Hosted {
