@@ -20,8 +20,8 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send
 /// A server at its lowest: one method per MCP method.
 ///
 /// Every method but `listen` answers `-32601` until it is written; one whose capability is not
-/// in [`About`] is never called. A future that is dropped was cancelled. A panic is an internal
-/// error of the request it happened in.
+/// in [`About`] is never called. A future that is dropped was cancelled; see
+/// [`Call::run_to_end`]. A panic is an internal error of the request it happened in.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be served",
     label = "neither a server that has its state nor a `raw::Service`",

@@ -76,7 +76,8 @@ impl Serve {
         self
     }
 
-    /// How long running calls may take once told to stop. 30 seconds; then they are dropped.
+    /// How long running calls may take once told to stop, also those that run to their end. 30
+    /// seconds; then they are dropped.
     pub fn drain(mut self, longest: Duration) -> Self {
         self.drain = longest;
         self
