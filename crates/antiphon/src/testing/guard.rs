@@ -16,92 +16,25 @@ const MANY: usize = 2_000;
 ///
 /// If a rule does not hold.
 pub async fn guard_contract<G: Guard, F: AsyncFn() -> G>(new: F) {
-    the_first_claim_is_granted(&on(&new, "the first to claim a state gets it").await).await;
-    others_find_it_running(
-        &on(
-            &new,
-            "while a claim is held, others find the state running with the first answers",
-        )
-        .await,
-    )
-    .await;
-    a_claim_not_renewed_is_lost(
-        &on(
-            &new,
-            "a claim is lost once its lease is over, and stays so until it is taken over",
-        )
-        .await,
-    )
-    .await;
-    the_same_answers_take_over(
-        &on(
-            &new,
-            "a lost claim is taken over with the same answers, and is then held anew",
-        )
-        .await,
-    )
-    .await;
-    other_answers_do_not_take_over(
-        &on(&new, "a lost claim is not taken over with other answers").await,
-    )
-    .await;
-    its_holder_renews_a_claim(&on(&new, "a claim that its holder renews is held for longer").await)
-        .await;
-    a_stranger_does_not_renew(&on(&new, "only its holder renews a claim").await).await;
-    what_has_ended_is_not_renewed(&on(&new, "a claim that has ended is not renewed").await).await;
-    an_answer_is_given_again(
-        &on(
-            &new,
-            "a state that was answered is done, with the first answers and what was answered",
-        )
-        .await,
-    )
-    .await;
-    a_used_state_is_done(
-        &on(
-            &new,
-            "a state that was used is done, with the first answers and nothing else",
-        )
-        .await,
-    )
-    .await;
-    a_released_state_is_free(
-        &on(
-            &new,
-            "a state that was released is as if it had never been claimed",
-        )
-        .await,
-    )
-    .await;
-    a_stranger_does_not_end(&on(&new, "only its holder ends a claim").await).await;
-    whoever_lost_a_claim_does_not_end_it(
-        &on(
-            &new,
-            "a claim that was taken over is no longer its first holder's",
-        )
-        .await,
-    )
-    .await;
-    a_claim_ends_once(&on(&new, "a claim that has ended does not end again").await).await;
-    one_of_a_crowd_gets_it(&on(&new, "of many claims at once, one is granted").await).await;
-    one_of_a_crowd_takes_over(&on(&new, "of many who take over at once, one does").await).await;
-    nothing_is_forgotten_early(
-        &on(
-            &new,
-            "nothing is forgotten before its time, whatever else expires",
-        )
-        .await,
-    )
-    .await;
-    a_later_claim_counts(
-        &on(
-            &new,
-            "a state that is claimed again is remembered as long as the later claim says",
-        )
-        .await,
-    )
-    .await;
-    states_are_independent(&on(&new, "what happens to one state changes no other").await).await;
+    the_first_claim_is_granted(&new).await;
+    others_find_it_running(&new).await;
+    a_claim_not_renewed_is_lost(&new).await;
+    the_same_answers_take_over(&new).await;
+    other_answers_do_not_take_over(&new).await;
+    its_holder_renews_a_claim(&new).await;
+    a_stranger_does_not_renew(&new).await;
+    what_has_ended_is_not_renewed(&new).await;
+    an_answer_is_given_again(&new).await;
+    a_used_state_is_done(&new).await;
+    a_released_state_is_free(&new).await;
+    a_stranger_does_not_end(&new).await;
+    whoever_lost_a_claim_does_not_end_it(&new).await;
+    a_claim_ends_once(&new).await;
+    one_of_a_crowd_gets_it(&new).await;
+    one_of_a_crowd_takes_over(&new).await;
+    nothing_is_forgotten_early(&new).await;
+    a_later_claim_counts(&new).await;
+    states_are_independent(&new).await;
 }
 
 /// A new store, put to the test of one rule.
@@ -156,7 +89,7 @@ impl<G: Guard> Trial<G> {
 
     /// What a stranger with other answers finds, so much after the beginning.
     async fn stranger_finds(&self, point: &str, id: StateId, after: Duration, expected: Standing) {
-        let stranger = at(self.claim_on(id), self.now.after(after));
+        let stranger = at(&self.claim_on(id), self.now.after(after));
         self.finds(point, &stranger, expected).await;
     }
 
@@ -192,12 +125,12 @@ impl<G: Guard> Trial<G> {
 }
 
 /// The same claim, made at another time.
-fn at(claim: Claim, now: Moment) -> Claim {
+fn at(claim: &Claim, now: Moment) -> Claim {
     Claim {
         now,
         lease_until: now.after(MINUTE),
         keep_until: now.after(HOUR),
-        ..claim
+        ..claim.clone()
     }
 }
 
@@ -208,10 +141,11 @@ fn successor(claim: &Claim) -> Claim {
         take_over: true,
         ..claim.clone()
     };
-    at(successor, claim.lease_until.after(MINUTE))
+    at(&successor, claim.lease_until.after(MINUTE))
 }
 
-async fn the_first_claim_is_granted<G: Guard>(trial: &Trial<G>) {
+async fn the_first_claim_is_granted<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "the first to claim a state gets it").await;
     trial.granted().await;
     let eager = Claim {
         take_over: true,
@@ -222,7 +156,12 @@ async fn the_first_claim_is_granted<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn others_find_it_running<G: Guard>(trial: &Trial<G>) {
+async fn others_find_it_running<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "while a claim is held, others find the state running with the first answers",
+    )
+    .await;
     let first = trial.granted().await;
     let running = Standing::Running(first.answers);
     trial
@@ -243,7 +182,12 @@ async fn others_find_it_running<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn a_claim_not_renewed_is_lost<G: Guard>(trial: &Trial<G>) {
+async fn a_claim_not_renewed_is_lost<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a claim is lost once its lease is over, and stays so until it is taken over",
+    )
+    .await;
     let first = trial.granted().await;
     let lost = Standing::Lost(first.answers);
     trial
@@ -261,7 +205,12 @@ async fn a_claim_not_renewed_is_lost<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn the_same_answers_take_over<G: Guard>(trial: &Trial<G>) {
+async fn the_same_answers_take_over<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a lost claim is taken over with the same answers, and is then held anew",
+    )
+    .await;
     let first = trial.granted().await;
     let second = successor(&first);
     trial
@@ -277,7 +226,8 @@ async fn the_same_answers_take_over<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn other_answers_do_not_take_over<G: Guard>(trial: &Trial<G>) {
+async fn other_answers_do_not_take_over<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "a lost claim is not taken over with other answers").await;
     let first = trial.granted().await;
     let other = Claim {
         answers: Fingerprint(random()),
@@ -294,7 +244,8 @@ async fn other_answers_do_not_take_over<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn its_holder_renews_a_claim<G: Guard>(trial: &Trial<G>) {
+async fn its_holder_renews_a_claim<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "a claim that its holder renews is held for longer").await;
     let first = trial.granted().await;
     trial
         .renew(&first, &first.holder, trial.now.after(10 * MINUTE))
@@ -309,7 +260,8 @@ async fn its_holder_renews_a_claim<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn a_stranger_does_not_renew<G: Guard>(trial: &Trial<G>) {
+async fn a_stranger_does_not_renew<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "only its holder renews a claim").await;
     let first = trial.granted().await;
     let until = trial.now.after(10 * MINUTE);
     trial.renew(&first, &Holder(random()), until).await;
@@ -331,7 +283,8 @@ async fn a_stranger_does_not_renew<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn what_has_ended_is_not_renewed<G: Guard>(trial: &Trial<G>) {
+async fn what_has_ended_is_not_renewed<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "a claim that has ended is not renewed").await;
     let used = trial.granted().await;
     let until = trial.now.after(10 * MINUTE);
     trial.end(&used, &used.holder, Ending::Used).await;
@@ -355,7 +308,12 @@ async fn what_has_ended_is_not_renewed<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn an_answer_is_given_again<G: Guard>(trial: &Trial<G>) {
+async fn an_answer_is_given_again<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a state that was answered is done, with the first answers and what was answered",
+    )
+    .await;
     let every_byte: Vec<u8> = (0..=u8::MAX).collect();
     for (what, answer) in [
         ("an answer", every_byte.as_slice()),
@@ -382,7 +340,12 @@ async fn an_answer_is_given_again<G: Guard>(trial: &Trial<G>) {
     }
 }
 
-async fn a_used_state_is_done<G: Guard>(trial: &Trial<G>) {
+async fn a_used_state_is_done<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a state that was used is done, with the first answers and nothing else",
+    )
+    .await;
     let first = trial.granted().await;
     trial.end(&first, &first.holder, Ending::Used).await;
     let done = Standing::Done(first.answers, None);
@@ -395,7 +358,12 @@ async fn a_used_state_is_done<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn a_released_state_is_free<G: Guard>(trial: &Trial<G>) {
+async fn a_released_state_is_free<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a state that was released is as if it had never been claimed",
+    )
+    .await;
     let first = trial.granted().await;
     trial.end(&first, &first.holder, Ending::Released).await;
     let second = trial.claim_on(first.id);
@@ -406,7 +374,8 @@ async fn a_released_state_is_free<G: Guard>(trial: &Trial<G>) {
     trial.finds("the one after that", &first, running).await;
 }
 
-async fn a_stranger_does_not_end<G: Guard>(trial: &Trial<G>) {
+async fn a_stranger_does_not_end<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "only its holder ends a claim").await;
     for ending in [Ending::Answered(b"no"), Ending::Used, Ending::Released] {
         let first = trial.granted().await;
         trial.end(&first, &Holder(random()), ending).await;
@@ -423,7 +392,12 @@ async fn a_stranger_does_not_end<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn whoever_lost_a_claim_does_not_end_it<G: Guard>(trial: &Trial<G>) {
+async fn whoever_lost_a_claim_does_not_end_it<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a claim that was taken over is no longer its first holder's",
+    )
+    .await;
     for ending in [Ending::Answered(b"late"), Ending::Used, Ending::Released] {
         let first = trial.granted().await;
         let second = successor(&first);
@@ -446,7 +420,8 @@ async fn whoever_lost_a_claim_does_not_end_it<G: Guard>(trial: &Trial<G>) {
     }
 }
 
-async fn a_claim_ends_once<G: Guard>(trial: &Trial<G>) {
+async fn a_claim_ends_once<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "a claim that has ended does not end again").await;
     for ending in [Ending::Answered(b"second"), Ending::Used, Ending::Released] {
         let first = trial.granted().await;
         let answered = Ending::Answered(b"first");
@@ -460,16 +435,18 @@ async fn a_claim_ends_once<G: Guard>(trial: &Trial<G>) {
     }
 }
 
-async fn one_of_a_crowd_gets_it<G: Guard>(trial: &Trial<G>) {
+async fn one_of_a_crowd_gets_it<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "of many claims at once, one is granted").await;
     let id = StateId(random());
     let claims = (0..CROWD).map(|_| trial.claim_on(id)).collect();
-    only_one(trial, trial.crowd(claims).await, Standing::Running);
+    only_one(&trial, trial.crowd(claims).await, Standing::Running);
 }
 
-async fn one_of_a_crowd_takes_over<G: Guard>(trial: &Trial<G>) {
+async fn one_of_a_crowd_takes_over<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "of many who take over at once, one does").await;
     let first = trial.granted().await;
     let claims = (0..CROWD).map(|_| successor(&first)).collect();
-    only_one(trial, trial.crowd(claims).await, Standing::Running);
+    only_one(&trial, trial.crowd(claims).await, Standing::Running);
 }
 
 /// One of these must have been granted; the others must have found what came of it.
@@ -491,7 +468,12 @@ fn only_one<G: Guard>(
     }
 }
 
-async fn nothing_is_forgotten_early<G: Guard>(trial: &Trial<G>) {
+async fn nothing_is_forgotten_early<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "nothing is forgotten before its time, whatever else expires",
+    )
+    .await;
     let held = trial.granted().await;
     trial
         .renew(&held, &held.holder, trial.now.after(2 * HOUR))
@@ -503,7 +485,7 @@ async fn nothing_is_forgotten_early<G: Guard>(trial: &Trial<G>) {
     for now in [trial.now, trial.now.after(30 * MINUTE)] {
         let short = |_| Claim {
             keep_until: now.after(2 * MINUTE),
-            ..at(trial.new_claim(), now)
+            ..at(&trial.new_claim(), now)
         };
         for (claim, standing) in trial.crowd((0..MANY).map(short).collect()).await {
             let point = format!("one of {MANY} others, {}", claim.id);
@@ -525,7 +507,12 @@ async fn nothing_is_forgotten_early<G: Guard>(trial: &Trial<G>) {
         .await;
 }
 
-async fn a_later_claim_counts<G: Guard>(trial: &Trial<G>) {
+async fn a_later_claim_counts<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(
+        new,
+        "a state that is claimed again is remembered as long as the later claim says",
+    )
+    .await;
     let brief = Claim {
         keep_until: trial.now.after(5 * MINUTE),
         ..trial.new_claim()
@@ -550,7 +537,7 @@ async fn a_later_claim_counts<G: Guard>(trial: &Trial<G>) {
         .await;
     // So that there is something to forget by.
     for _ in 0..3 {
-        let passing = at(trial.new_claim(), trial.now.after(30 * MINUTE));
+        let passing = at(&trial.new_claim(), trial.now.after(30 * MINUTE));
         trial
             .finds("another state", &passing, Standing::Yours)
             .await;
@@ -563,7 +550,8 @@ async fn a_later_claim_counts<G: Guard>(trial: &Trial<G>) {
     }
 }
 
-async fn states_are_independent<G: Guard>(trial: &Trial<G>) {
+async fn states_are_independent<G: Guard>(new: &impl AsyncFn() -> G) {
+    let trial = on(new, "what happens to one state changes no other").await;
     let id = random();
     // They differ in a bit at the beginning, in one at the end, and in that they have zeros in them.
     let (mut front, mut back, mut zeros) = (id, id, id);

@@ -14,24 +14,14 @@ const CROWD: usize = 32;
 ///
 /// If a rule does not hold.
 pub async fn spill_contract<S: Spill, F: AsyncFn() -> S>(new: F) {
-    a_body_comes_back(&on(&new, "a body that is kept comes back as it was, each time").await).await;
-    an_unknown_handle_has_no_body(&on(&new, "there is no body under a handle nobody used").await)
-        .await;
-    a_body_expires(&on(&new, "a body is there until it expires, and not after").await).await;
-    bodies_at_once_are_kept_apart(&on(&new, "bodies that are put at once are all kept").await)
-        .await;
-    the_quota_is_a_limit(
-        &on(
-            &new,
-            "an owner has at most the quota, the new body included",
-        )
-        .await,
-    )
-    .await;
-    a_refused_body_is_not_kept(&on(&new, "a body that is refused is not kept, nor counted").await)
-        .await;
-    the_expired_do_not_count(&on(&new, "bodies that have expired do not count").await).await;
-    owners_are_independent(&on(&new, "what one owner has does not count for another").await).await;
+    a_body_comes_back(&new).await;
+    an_unknown_handle_has_no_body(&new).await;
+    a_body_expires(&new).await;
+    bodies_at_once_are_kept_apart(&new).await;
+    the_quota_is_a_limit(&new).await;
+    a_refused_body_is_not_kept(&new).await;
+    the_expired_do_not_count(&new).await;
+    owners_are_independent(&new).await;
 }
 
 /// A new store, put to the test of one rule.
@@ -106,7 +96,8 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
-async fn a_body_comes_back<S: Spill>(trial: &Trial<S>) {
+async fn a_body_comes_back<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "a body that is kept comes back as it was, each time").await;
     let bodies = [
         ("an empty body", Vec::new()),
         ("a small body", (0..=u8::MAX).collect()),
@@ -132,7 +123,8 @@ async fn a_body_comes_back<S: Spill>(trial: &Trial<S>) {
     }
 }
 
-async fn an_unknown_handle_has_no_body<S: Spill>(trial: &Trial<S>) {
+async fn an_unknown_handle_has_no_body<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "there is no body under a handle nobody used").await;
     let unknown = Handle(random());
     trial
         .finds("an empty store", unknown, Duration::ZERO, None)
@@ -148,7 +140,8 @@ async fn an_unknown_handle_has_no_body<S: Spill>(trial: &Trial<S>) {
     }
 }
 
-async fn a_body_expires<S: Spill>(trial: &Trial<S>) {
+async fn a_body_expires<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "a body is there until it expires, and not after").await;
     let body = trial.body(b"for an hour");
     trial.puts("the body", &body, Kept::Kept).await;
     let almost = HOUR - Duration::from_secs(1);
@@ -180,7 +173,8 @@ async fn a_body_expires<S: Spill>(trial: &Trial<S>) {
         .await;
 }
 
-async fn bodies_at_once_are_kept_apart<S: Spill>(trial: &Trial<S>) {
+async fn bodies_at_once_are_kept_apart<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "bodies that are put at once are all kept").await;
     let put = |number: usize| {
         let store = Arc::clone(&trial.store);
         let body = trial.body(b"");
@@ -211,7 +205,8 @@ async fn bodies_at_once_are_kept_apart<S: Spill>(trial: &Trial<S>) {
     }
 }
 
-async fn the_quota_is_a_limit<S: Spill>(trial: &Trial<S>) {
+async fn the_quota_is_a_limit<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "an owner has at most the quota, the new body included").await;
     let whole = [7; 101];
     trial
         .puts("101 bytes of 100", &trial.body(&whole), Kept::OverQuota)
@@ -237,7 +232,8 @@ async fn the_quota_is_a_limit<S: Spill>(trial: &Trial<S>) {
         .await;
 }
 
-async fn a_refused_body_is_not_kept<S: Spill>(trial: &Trial<S>) {
+async fn a_refused_body_is_not_kept<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "a body that is refused is not kept, nor counted").await;
     let whole = [7; 101];
     let refused = trial.body(&whole);
     trial
@@ -251,7 +247,8 @@ async fn a_refused_body_is_not_kept<S: Spill>(trial: &Trial<S>) {
         .await;
 }
 
-async fn the_expired_do_not_count<S: Spill>(trial: &Trial<S>) {
+async fn the_expired_do_not_count<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "bodies that have expired do not count").await;
     let whole = [7; 100];
     let first = trial.body(&whole);
     trial.puts("100 bytes of 100", &first, Kept::Kept).await;
@@ -271,7 +268,8 @@ async fn the_expired_do_not_count<S: Spill>(trial: &Trial<S>) {
         .await;
 }
 
-async fn owners_are_independent<S: Spill>(trial: &Trial<S>) {
+async fn owners_are_independent<S: Spill>(new: &impl AsyncFn() -> S) {
+    let trial = on(new, "what one owner has does not count for another").await;
     let whole = [7; 100];
     let mut near = trial.owner;
     near.0[15] ^= 1;
