@@ -5,6 +5,7 @@
 //! so. The tests in `tests/` are named for what they show and cite the ledger in `spec/requirements.md`.
 
 pub mod direct;
+pub mod ground;
 #[cfg(doctest)]
 mod guides;
 pub mod harbour;
