@@ -280,7 +280,7 @@ impl Guard for Flawed {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_flawed_guard_is_told_what_is_wrong() {
     let flaws = [
         (Flaw::ForgetsEarly, "nothing is forgotten before its time"),
@@ -460,7 +460,7 @@ impl Spill for Leaky {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_flawed_spill_is_told_what_is_wrong() {
     let leaks = [
         (
