@@ -173,6 +173,10 @@ impl Flawed {
         }
     }
 
+    fn held_once(&self, id: &StateId, holder: &Holder) -> bool {
+        self.holders.lock().unwrap().contains(&(*id, *holder))
+    }
+
     /// Whose word counts.
     fn holder(&self, id: &StateId, holder: &Holder) -> Holder {
         self.known(id).map_or(*holder, |known| known.holder)
@@ -245,10 +249,8 @@ impl Guard for Flawed {
             match self.flaw {
                 Flaw::ConfusesIds => id.0[15] = 0,
                 Flaw::TakesAnyHolder => holder = self.holder(&id, &holder),
-                Flaw::LetsTheFirstEnd => {
-                    if self.holders.lock().unwrap().contains(&(id, holder)) {
-                        holder = self.holder(&id, &holder);
-                    }
+                Flaw::LetsTheFirstEnd if self.held_once(&id, &holder) => {
+                    holder = self.holder(&id, &holder);
                 }
                 Flaw::RevivesByRenewing => {
                     self.ended.lock().unwrap().insert(id);
