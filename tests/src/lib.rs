@@ -6,6 +6,7 @@
 
 pub mod asking;
 pub mod direct;
+pub mod ground;
 #[cfg(doctest)]
 mod guides;
 pub mod harbour;

@@ -40,6 +40,8 @@
 //! | `http` | yes | Streamable HTTP |
 //! | `tls` | no | `https` for clients |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
+//! | `store` | no | `store::FileStore`, which outlives the process |
+//! | `testing` | no | what stores must do, as tests for your own |
 //! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -64,6 +66,10 @@ mod schema;
 pub mod sealing;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transport;
 
 #[cfg(feature = "macros")]

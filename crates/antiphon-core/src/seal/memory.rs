@@ -1,7 +1,7 @@
 //! [`MemoryStore`]: a guard and a spill in the memory of one process.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
+    collections::{BTreeSet, HashMap, VecDeque, hash_map::Entry},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -101,6 +101,7 @@ struct Guarded {
 #[derive(Debug)]
 struct State {
     answers: Fingerprint,
+    keep_until: Moment,
     step: Step,
 }
 
@@ -112,7 +113,7 @@ enum Step {
 
 impl Guarded {
     fn claim(&mut self, claim: &Claim, most: usize) -> Standing {
-        for id in self.expiring.until(claim.now) {
+        while let Some(id) = self.expiring.next(claim.now) {
             self.forget(&id);
         }
         let room = self.states.len() < most;
@@ -125,13 +126,18 @@ impl Guarded {
             Entry::Vacant(vacant) => {
                 vacant.insert(State {
                     answers: claim.answers,
+                    keep_until: claim.keep_until,
                     step: claimed,
                 });
                 self.expiring.add(claim.keep_until, claim.id);
                 Standing::Yours
             }
             Entry::Occupied(mut occupied) => {
-                let State { answers, step } = occupied.get_mut();
+                let State {
+                    answers,
+                    keep_until,
+                    step,
+                } = occupied.get_mut();
                 match step {
                     Step::Done(answer) => {
                         Standing::Done(*answers, answer.as_deref().map(<[u8]>::to_vec))
@@ -141,6 +147,9 @@ impl Guarded {
                     }
                     Step::Claimed { .. } if claim.take_over && claim.answers == *answers => {
                         *step = claimed;
+                        self.expiring.remove(*keep_until, claim.id);
+                        *keep_until = claim.keep_until.max(*keep_until);
+                        self.expiring.add(*keep_until, claim.id);
                         Standing::Yours
                     }
                     Step::Claimed { .. } => Standing::Lost(*answers),
@@ -165,7 +174,9 @@ impl Guarded {
         }
         let answer = match ending {
             Ending::Released => {
-                self.states.remove(id);
+                if let Some(state) = self.states.remove(id) {
+                    self.expiring.remove(state.keep_until, *id);
+                }
                 return;
             }
             Ending::Answered(answer) if answer.len() <= most => Some(answer),
@@ -245,7 +256,7 @@ struct Body {
 
 impl Bodies {
     fn put(&mut self, body: &Spilled<'_>, most: u64) -> Kept {
-        for handle in self.expiring.until(body.now) {
+        while let Some(handle) = self.expiring.next(body.now) {
             self.forget(&handle);
         }
         let size = body.body.len() as u64;
@@ -283,33 +294,32 @@ impl Bodies {
     }
 }
 
-/// What expires when, a second at a time, so that a million entries need no million timers.
+/// What expires when.
 #[derive(Debug)]
-struct Expiring<T>(BTreeMap<u64, Vec<T>>);
+struct Expiring<T>(BTreeSet<(Moment, T)>);
 
 impl<T> Default for Expiring<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self(BTreeSet::new())
     }
 }
 
-impl<T> Expiring<T> {
+impl<T: Ord> Expiring<T> {
     fn add(&mut self, at: Moment, what: T) {
-        self.0.entry(at.as_millis() / 1000).or_default().push(what);
+        self.0.insert((at, what));
     }
 
-    /// Takes out what has expired, every second that is wholly over.
-    fn until(&mut self, now: Moment) -> Vec<T> {
-        let second = now.as_millis() / 1000;
-        match self.0.first_key_value() {
-            Some((first, _)) if *first < second => {}
-            _ => return Vec::new(),
+    fn remove(&mut self, at: Moment, what: T) {
+        self.0.remove(&(at, what));
+    }
+
+    /// Takes out the next that has expired.
+    fn next(&mut self, now: Moment) -> Option<T> {
+        let (at, _) = self.0.first()?;
+        if now <= *at {
+            return None;
         }
-        let later = self.0.split_off(&second);
-        std::mem::replace(&mut self.0, later)
-            .into_values()
-            .flatten()
-            .collect()
+        self.0.pop_first().map(|(_, what)| what)
     }
 }
 

@@ -1,0 +1,193 @@
+//! [`FileStore`]: a guard and a spill in one file.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `disk` | the file: created, opened, recognised |
+//! | `thread` | many requests, one transaction |
+//! | `tables` | what one transaction works on |
+//! | `states` | claims and what became of them |
+//! | `bodies` | bodies, and whose they are |
+//! | `record` | how all that is written down |
+
+mod bodies;
+mod disk;
+mod record;
+mod states;
+mod tables;
+mod thread;
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, io, path::Path, sync::Arc};
+
+use self::{
+    disk::{Disk, InFile},
+    thread::Thread,
+};
+use super::{
+    Claim, Ending, Guard, Handle, Holder, Kept, Moment, Spill, Spilled, Standing, StateId, Storing,
+};
+
+/// Remembers used states, and keeps large bodies, in a file of its own.
+///
+/// What was granted, recorded or kept is on the disk before the answer is given, and is there again
+/// when the process starts anew, however it ended. All that is asked for at the same time shares one
+/// write to the disk. What has expired is removed as new things come.
+///
+/// One process at a time has the file open; within it, clones share the store. When the last of them
+/// is dropped, that waits until everything asked for is on the disk.
+///
+/// ```no_run
+/// use antiphon::store::FileStore;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let store = FileStore::open("/var/lib/shop/states")?.markers(100_000);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct FileStore {
+    thread: Arc<Thread>,
+    limits: Limits,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    markers: u64,
+    answer_bytes: u64,
+    body_bytes: u64,
+}
+
+impl FileStore {
+    /// Opens the store in this file, which is created if there is none, for its owner only.
+    ///
+    /// # Errors
+    ///
+    /// All of them name the path, and leave the file as it is: it is open already
+    /// ([`ResourceBusy`](io::ErrorKind::ResourceBusy)), it is damaged, of another format or no such
+    /// store ([`InvalidData`](io::ErrorKind::InvalidData)), or the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::on(InFile::new(path.as_ref()))
+    }
+
+    fn on(disk: impl Disk) -> io::Result<Self> {
+        Ok(Self {
+            thread: Arc::new(Thread::start(disk)?),
+            limits: Limits {
+                markers: 1 << 20,
+                answer_bytes: 32 << 20,
+                body_bytes: 256 << 20,
+            },
+        })
+    }
+
+    /// How many states it remembers at once. 1,048,576; more are refused until others expire.
+    pub fn markers(mut self, most: usize) -> Self {
+        self.limits.markers = most as u64;
+        self
+    }
+
+    /// How many bytes of answers it keeps. 32 MiB; beyond that those that would expire first are
+    /// forgotten, though never that they were given.
+    pub fn answer_bytes(mut self, most: usize) -> Self {
+        self.limits.answer_bytes = most as u64;
+        self
+    }
+
+    /// How many bytes of bodies it keeps. 256 MiB; more are refused until others expire.
+    pub fn body_bytes(mut self, most: u64) -> Self {
+        self.limits.body_bytes = most;
+        self
+    }
+}
+
+impl fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStore")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Requests are made at once, not when they are first polled: what was asked for happens even if
+/// nobody waits for it.
+impl Guard for FileStore {
+    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
+        let (claim, most) = (claim.clone(), self.limits.markers);
+        self.thread.ask(0, move |tables| {
+            tables.passed(claim.now);
+            tables.states.claim(&claim, most)
+        })
+    }
+
+    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
+        let (id, holder) = (*id, *holder);
+        self.thread
+            .ask(0, move |tables| tables.states.renew(&id, &holder, until))
+    }
+
+    fn end<'a>(
+        &'a self,
+        id: &'a StateId,
+        holder: &'a Holder,
+        ending: Ending<'a>,
+    ) -> Storing<'a, ()> {
+        let (id, holder, most) = (*id, *holder, self.limits.answer_bytes);
+        match ending {
+            Ending::Released => self
+                .thread
+                .ask(0, move |tables| tables.states.release(&id, &holder)),
+            Ending::Answered(answer) if answer.len() as u64 <= most => {
+                let answer = answer.to_vec();
+                self.thread.ask(answer.len(), move |tables| {
+                    tables.states.use_up(&id, &holder, Some(&answer), most)
+                })
+            }
+            Ending::Answered(_) | Ending::Used => self.thread.ask(0, move |tables| {
+                tables.states.use_up(&id, &holder, None, most)
+            }),
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
+
+impl Spill for FileStore {
+    fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept> {
+        let most = self.limits.body_bytes;
+        let Spilled {
+            handle,
+            owner,
+            now,
+            keep_until,
+            quota,
+            ..
+        } = *body;
+        let bytes = body.body.to_vec();
+        self.thread.ask(bytes.len(), move |tables| {
+            tables.passed(now);
+            let body = Spilled {
+                handle,
+                owner,
+                body: &bytes,
+                now,
+                keep_until,
+                quota,
+            };
+            tables.bodies.put(&body, most)
+        })
+    }
+
+    fn get<'a>(&'a self, handle: &'a Handle, now: Moment) -> Storing<'a, Option<Vec<u8>>> {
+        let handle = *handle;
+        self.thread
+            .ask(0, move |tables| tables.bodies.get(&handle, now))
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,26 @@
+//! The contracts of [`store`](crate::store)s, as tests for your own.
+//!
+//! A suite is handed a way to make a store and panics at the first rule that does not hold, with the
+//! rule, what was expected and what came. Time is handed to stores, so nothing sleeps; it begins with
+//! the present, for databases that expire things by a clock of their own. All ids, handles and owners
+//! are random, so the stores of a suite may share one database, and it need not be empty.
+//!
+//! ```
+//! use antiphon::{store::MemoryStore, testing};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! // In a test of your own, with your own store:
+//! testing::guard_contract(async || MemoryStore::new()).await;
+//! testing::spill_contract(async || MemoryStore::new()).await;
+//! # }
+//! ```
+//!
+//! The suites need a tokio runtime; one with several threads finds more. What only the author of a
+//! store knows is left to its own tests: how much it holds before it is full, and what it outlives.
+
+mod guard;
+mod rule;
+mod spill;
+
+pub use self::{guard::guard_contract, spill::spill_contract};
