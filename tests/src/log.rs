@@ -14,6 +14,9 @@ pub struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// Starts one for this thread; it ends when the guard is dropped.
     pub fn of_everything() -> (Self, tracing::subscriber::DefaultGuard) {
+        // What no thread listens to is switched off for all of them, also for those that begin to
+        // listen at that moment. So somebody always listens to everything.
+        _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)
