@@ -35,7 +35,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Replay, Sealing,
-    protect::{Trouble, random},
+    protect::{Protect, Trouble, answer_to, body_of, random},
     record,
     sealing::{Guarding, Settings, holder},
 };
@@ -168,7 +168,7 @@ impl<'a> Leg<'a> {
         let body = spill.get(handle, self.settings.now()).await;
         let body = body.map_err(|error| Trouble::Unavailable(format!("the spill is {error}")))?;
         let body = body.ok_or(Refusal::BodyMissing)?;
-        let body = self.settings.protect.restore(&id.0, body).await?;
+        let body = self.settings.protect.restore(&body_of(id), body).await?;
         match Body::read(&body)? {
             Body::Ledger(ledger) => Ok(ledger),
             Body::Elsewhere(_) => Err(Refusal::Contents.into()),
@@ -316,8 +316,8 @@ impl<'a> Leg<'a> {
                 Standing::Done(_, Some(answer)) => {
                     let answer = match self.settings.guard {
                         Guarding::Store(_) => {
-                            let id = &opened.claims.id.0;
-                            self.settings.protect.restore(id, answer).await?
+                            let bound = answer_to(&opened.claims.id);
+                            self.settings.protect.restore(&bound, answer).await?
                         }
                         _ => answer,
                     };
@@ -465,7 +465,7 @@ impl<'a> Leg<'a> {
         let record = match (record, &self.settings.guard) {
             // Nothing rests in the clear outside this process.
             (Some(record), Guarding::Store(_)) => {
-                let sealed = self.settings.protect.store(&id.0, &record).await;
+                let sealed = self.settings.protect.store(&answer_to(id), &record).await;
                 sealed
                     .inspect_err(|trouble| tracing::warn!(?trouble, "an answer cannot be kept"))
                     .ok()
@@ -548,7 +548,7 @@ impl<'a> Leg<'a> {
         {
             let mut body = Vec::new();
             ledger.write(&mut body).map_err(too_large)?;
-            let body = settings.protect.store(&id.0, &body).await?;
+            let body = settings.protect.store(&body_of(&id), &body).await?;
             let spilled = Spilled {
                 handle: Handle(random_handle()?),
                 owner: owner(audience, &principal),
@@ -587,7 +587,7 @@ impl<'a> Leg<'a> {
 
     fn tell_about_process_key(&self) {
         let settings = self.settings;
-        if matches!(settings.protect, super::protect::Protect::Process(_))
+        if matches!(settings.protect, Protect::Process(_))
             && !settings.told.process_key.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(

@@ -6,6 +6,7 @@ use antiphon_core::seal::{
     Key, NONCE,
     codec::{Codec, CodecError, Coding},
     envelope::{self, Draft, Envelope, Payload},
+    guard::StateId,
     refusal::Refusal,
     ring::{For, KeyId, Ring, TAG},
 };
@@ -72,6 +73,22 @@ impl Opened {
     }
 }
 
+/// What is kept in a store: what it is, and the state it belongs to.
+pub(super) fn body_of(id: &StateId) -> [u8; 17] {
+    bound(b'b', id)
+}
+
+/// See [`body_of`].
+pub(super) fn answer_to(id: &StateId) -> [u8; 17] {
+    bound(b'a', id)
+}
+
+fn bound(what: u8, id: &StateId) -> [u8; 17] {
+    let mut bound = [what; 17];
+    bound[1..].copy_from_slice(&id.0);
+    bound
+}
+
 /// What a codec is given begins with what it is for, so that the one is never taken for the other.
 const STATE: u8 = b'q';
 const STORED: u8 = b'm';
@@ -127,7 +144,7 @@ impl Protect {
     }
 
     /// Seals what is kept in a store; it opens only for the same `bound`.
-    pub(super) async fn store(&self, bound: &[u8; 16], text: &[u8]) -> Result<Vec<u8>, Trouble> {
+    pub(super) async fn store(&self, bound: &[u8; 17], text: &[u8]) -> Result<Vec<u8>, Trouble> {
         match self.sealer()? {
             Sealer::Ring(ring) => {
                 let nonce = random::<NONCE>()?;
@@ -152,7 +169,7 @@ impl Protect {
     /// Opens what was kept in a store.
     pub(super) async fn restore(
         &self,
-        bound: &[u8; 16],
+        bound: &[u8; 17],
         mut bytes: Vec<u8>,
     ) -> Result<Vec<u8>, Trouble> {
         match self.sealer()? {
