@@ -302,13 +302,16 @@ fn codec() -> Value {
 }
 
 fn stored() -> Value {
-    let item = |name: &str, key: &str, random: u8, text: &[u8]| {
+    let item = |name: &str, kind: &str, key: &str, random: u8, text: &[u8]| {
         let (nonce, id) = (filled::<12>(random), filled::<16>(random ^ 0x5a));
         let ring = ring(&[key]);
         let mut bytes = text.to_vec();
-        let tag = ring.seal(For::Stored, &nonce, &id, &mut bytes);
+        let bound = [kind.as_bytes(), &id].concat();
+        let tag = ring.seal(For::Stored, &nonce, &bound, &mut bytes);
         let kept = [&ring.current().0[..], &nonce, &bytes, &tag].concat();
-        json!({ "name": name, "key": key, "id": hex(&id), "text": hex(text), "kept": hex(&kept) })
+        json!({
+            "name": name, "kind": kind, "key": key, "id": hex(&id), "text": hex(text), "kept": hex(&kept),
+        })
     };
     let ledger = Ledger {
         pending: vec![Pending {
@@ -321,9 +324,9 @@ fn stored() -> Value {
     ledger.write(&mut body).expect("small");
     let answer = b"r\0\0\0\0\0\0{\"content\":[]}";
     json!([
-        item("a body", "counting", 0x20, &body),
-        item("an answer", "current", 0x30, answer),
-        item("nothing", "long", 0x40, b""),
+        item("a body", "b", "counting", 0x20, &body),
+        item("an answer", "a", "current", 0x30, answer),
+        item("nothing", "b", "long", 0x40, b""),
     ])
 }
 

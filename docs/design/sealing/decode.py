@@ -105,12 +105,12 @@ def open_state(keys, text, longest=LONGEST):
     return decrypt(key_of(keys, head[4:]).states, nonce, sealed, head)
 
 
-def open_stored(keys, state_id, kept):
-    """What was kept in a store for a state."""
+def open_stored(keys, kind, state_id, kept):
+    """What was kept in a store for a state: `b` a body, `a` an answer."""
     if len(kept) < 4 + 12 + 16:
         raise Refused("truncated")
     key_id, nonce, sealed = kept[:4], kept[4:16], kept[16:]
-    return decrypt(key_of(keys, key_id).stored, nonce, sealed, state_id)
+    return decrypt(key_of(keys, key_id).stored, nonce, sealed, kind + state_id)
 
 
 # Payload
@@ -433,11 +433,14 @@ def check(vectors):
             checks.same(f"payload of the codec `{vector['name']}`", type(made), tuple)
     for vector in vectors["stored"]:
         kept = bytes.fromhex(vector["kept"])
-        for state_id, expected in [
-            (bytes.fromhex(vector["id"]), bytes.fromhex(vector["text"])),
-            (bytes(16), "Refused: tampered"),
+        kind, state_id = vector["kind"].encode(), bytes.fromhex(vector["id"])
+        other = b"a" if kind == b"b" else b"b"
+        for kind, state_id, expected in [
+            (kind, state_id, bytes.fromhex(vector["text"])),
+            (other, state_id, "Refused: tampered"),
+            (kind, bytes(16), "Refused: tampered"),
         ]:
-            made = outcome(Refused, open_stored, keys.values(), state_id, kept)
+            made = outcome(Refused, open_stored, keys.values(), kind, state_id, kept)
             checks.same(f"stored `{vector['name']}`", made, expected)
     for vector in vectors["principals"]:
         data = principal(vector["parts"])
