@@ -13,7 +13,7 @@ use aes_gcm_siv::{
 };
 use antiphon_core::{
     canonical::canonical,
-    ledger::{Body, Ledger, Pending},
+    ledger::{self, Body},
     moment::Moment,
     seal::{
         Key,
@@ -53,20 +53,15 @@ fn ours(ring: &Ring, state: &str) -> usize {
         call: Duration::from_secs(3600),
     };
     let secret = Secret::new(random());
-    let request_now = request(&arguments);
-    let first = Claims::first(&request_now, "bench", life, StateId(random()), secret);
-    let (claims, mut digester) = first;
+    let mut digester = secret.digester();
+    let asked = request(&arguments);
+    let id = StateId(random());
+    let claims = Claims::first(&asked, "bench", life, id, secret, &mut digester);
     let question = digester.of(Of::Question, ARGUMENTS.as_bytes());
-    let ledger = Ledger {
-        pending: vec![Pending {
-            key: "confirm".to_owned(),
-            question,
-        }],
-        state: Some(state.to_owned()),
-    };
     let mut draft = Draft::default();
     claims.write(draft.payload());
-    ledger.write(draft.payload()).expect("small");
+    ledger::write_question("confirm", &question, draft.payload()).expect("small");
+    ledger::write_state(state, draft.payload()).expect("small");
     assert_eq!(draft.as_bytes().len(), PAYLOAD);
     let text = draft.seal(ring, random());
 
@@ -77,7 +72,8 @@ fn ours(ring: &Ring, state: &str) -> usize {
     let (claims, body) = Claims::read(payload.as_bytes()).expect("claims");
     let mut arguments = Vec::with_capacity(64);
     canonical(ARGUMENTS, &mut arguments).expect("JSON");
-    let checked = claims.check(&request(&arguments), ["bench"], now);
+    let mut digester = claims.secret.digester();
+    let checked = claims.check(&request(&arguments), ["bench"], now, &mut digester);
     checked.expect("good");
     let Ok(Body::Ledger(ledger)) = Body::read(body) else {
         panic!("a ledger")

@@ -55,13 +55,29 @@ impl Ledger {
     /// If a part of it has 16 MiB or more.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), TooLarge> {
         for Pending { key, question } in &self.pending {
-            section(out, QUESTION, &[question, key.as_bytes()])?;
+            write_question(key, question, out)?;
         }
         match &self.state {
-            Some(state) => section(out, STATE, &[state.as_bytes()]),
+            Some(state) => write_state(state, out),
             None => Ok(()),
         }
     }
+}
+
+/// Writes a question into a ledger that has no state yet.
+///
+/// # Errors
+/// If its key has 16 MiB or more.
+pub fn write_question(key: &str, question: &Digest, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    section(out, QUESTION, &[question, key.as_bytes()])
+}
+
+/// Writes the author's state into a ledger, after all questions.
+///
+/// # Errors
+/// If it has 16 MiB or more.
+pub fn write_state(state: &str, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    section(out, STATE, &[state.as_bytes()])
 }
 
 impl Body {

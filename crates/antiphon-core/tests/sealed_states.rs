@@ -122,7 +122,9 @@ impl MadeFor {
     fn claims(&self, life: Life, secret: [u8; 16]) -> Claims {
         let principal = self.principal();
         let (id, secret) = (StateId([9; 16]), Secret::new(secret));
-        Claims::first(&self.request(&principal), &self.audience, life, id, secret).0
+        let mut digester = secret.digester();
+        let request = self.request(&principal);
+        Claims::first(&request, &self.audience, life, id, secret, &mut digester)
     }
 
     fn request<'a>(&'a self, principal: &'a [u8]) -> Request<'a> {
@@ -136,8 +138,9 @@ impl MadeFor {
 
     fn check(&self, claims: &Claims, now: Moment) -> Result<(), Refusal> {
         let principal = self.principal();
-        let checked = claims.check(&self.request(&principal), [&*self.audience], now);
-        checked.map(drop)
+        let mut digester = claims.secret.digester();
+        let request = self.request(&principal);
+        claims.check(&request, [&*self.audience], now, &mut digester)
     }
 }
 
@@ -266,7 +269,8 @@ proptest! {
         let principal = made_for.principal();
         let check = |names: &[String]| {
             let names = names.iter().map(String::as_str);
-            claims.check(&made_for.request(&principal), names, life.now).map(drop)
+            let mut digester = claims.secret.digester();
+            claims.check(&made_for.request(&principal), names, life.now, &mut digester)
         };
         let mut names = others;
         let known = names.contains(&made_for.audience);
@@ -309,7 +313,9 @@ proptest! {
         prop_assert_eq!(claims.round, 1);
         claims.round = round;
         let now = life.now.after(Duration::from_millis(later));
-        let (next, _) = claims.next(&renamed, now, Duration::from_millis(ttl), StateId([8; 16]));
+        let mut digester = claims.secret.digester();
+        let ttl = Duration::from_millis(ttl);
+        let next = claims.next(&renamed, now, ttl, StateId([8; 16]), &mut digester);
 
         prop_assert_eq!(&next.secret, &claims.secret);
         prop_assert_eq!(next.secret.digester().flow(), claims.secret.digester().flow());
@@ -318,7 +324,7 @@ proptest! {
         prop_assert_eq!(next.id, StateId([8; 16]));
         prop_assert_eq!(next.issued, now);
         prop_assert!(next.expires <= next.deadline);
-        prop_assert!(next.expires <= now.after(Duration::from_millis(ttl)));
+        prop_assert!(next.expires <= now.after(ttl));
 
         let renamed = MadeFor { audience: renamed, ..made_for.clone() };
         let good = now < claims.deadline;

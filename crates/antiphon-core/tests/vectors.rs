@@ -210,8 +210,9 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
         Duration::from_secs(state.life.1),
     );
     let life = Life { now, ttl, call };
-    let (mut claims, mut digester) =
-        Claims::first(&request, state.audience, life, id, Secret::new(secret));
+    let of_call = Secret::new(secret);
+    let mut digester = of_call.digester();
+    let mut claims = Claims::first(&request, state.audience, life, id, of_call, &mut digester);
     claims.round = state.round;
     let mut questions = Vec::new();
     let mut ledger = Ledger {

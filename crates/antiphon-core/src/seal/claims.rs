@@ -92,17 +92,17 @@ pub struct Life {
 }
 
 impl Claims {
-    /// The claims of a call's first state, and what makes digests for it.
+    /// The claims of a call's first state. The digester is that of its secret.
     pub fn first(
         request: &Request<'_>,
         audience: &str,
         life: Life,
         id: StateId,
         secret: Secret,
-    ) -> (Self, Digester) {
-        let mut digester = secret.digester();
+        digester: &mut Digester,
+    ) -> Self {
         let deadline = life.now.after(life.call);
-        let claims = Self {
+        Self {
             method: request.method,
             issued: life.now,
             expires: life.now.after(life.ttl).min(deadline),
@@ -114,33 +114,31 @@ impl Claims {
             arguments: digester.of(Of::Arguments, request.arguments),
             principal: digester.of(Of::Principal, request.principal),
             secret,
-        };
-        (claims, digester)
+        }
     }
 
     /// The claims of the state after this one, made for the request that this one was checked
-    /// against, and what makes digests for it.
+    /// against. The digester is that of the call's secret.
     pub fn next(
         &self,
         audience: &str,
         now: Moment,
         ttl: Duration,
         id: StateId,
-    ) -> (Self, Digester) {
-        let mut digester = self.secret.digester();
-        let claims = Self {
+        digester: &mut Digester,
+    ) -> Self {
+        Self {
             issued: now,
             expires: now.after(ttl).min(self.deadline),
             round: self.round.saturating_add(1),
             id,
             audience: digester.of(Of::Audience, audience.as_bytes()),
             ..self.clone()
-        };
-        (claims, digester)
+        }
     }
 
     /// Whether a state with these claims may come back with this request, at this time, to a
-    /// server of one of these names.
+    /// server of one of these names. The digester is that of the call's secret.
     ///
     /// # Errors
     /// Why not.
@@ -149,7 +147,8 @@ impl Claims {
         request: &Request<'_>,
         audiences: impl IntoIterator<Item = &'n str>,
         now: Moment,
-    ) -> Result<Digester, Refusal> {
+        digester: &mut Digester,
+    ) -> Result<(), Refusal> {
         if self.issued > now.after(SKEW) {
             return Err(Refusal::Future);
         }
@@ -159,7 +158,6 @@ impl Claims {
         if now >= self.expires {
             return Err(Refusal::Expired);
         }
-        let mut digester = self.secret.digester();
         let mut is = |what, bytes: &[u8], digest: &Digest| digester.of(what, bytes) == *digest;
         let mut audiences = audiences.into_iter();
         if !audiences.any(|name| is(Of::Audience, name.as_bytes(), &self.audience)) {
@@ -177,7 +175,7 @@ impl Claims {
         if !is(Of::Arguments, request.arguments, &self.arguments) {
             return Err(Refusal::Arguments);
         }
-        Ok(digester)
+        Ok(())
     }
 
     /// Writes them.

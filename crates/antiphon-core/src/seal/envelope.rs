@@ -128,15 +128,20 @@ impl Envelope {
 
 fn misspelt(text: &str, error: &DecodeError) -> Refusal {
     match error {
+        _ if text.ends_with('=') => Refusal::Spelling,
         DecodeError::InvalidByte(_, b'=') => Refusal::Spelling,
         DecodeError::InvalidByte(..) => Refusal::Alphabet,
-        DecodeError::InvalidLength(_) => Refusal::Truncated,
-        // The last character of a text that was cut anywhere looks misspelt too.
-        DecodeError::InvalidLastSymbol { .. } | DecodeError::InvalidPadding => {
+        // The last character of a text that was cut anywhere, or has more behind it, looks
+        // misspelt too.
+        _ => {
             let front = text.get(..8).map(|front| URL_SAFE_NO_PAD.decode(front));
-            match front {
-                Some(Ok(front)) if text.len() >= encoded_len(length(&front)) => Refusal::Spelling,
-                _ => Refusal::Truncated,
+            let Some(Ok(front)) = front else {
+                return Refusal::Truncated;
+            };
+            match text.len().cmp(&encoded_len(length(&front))) {
+                Ordering::Less => Refusal::Truncated,
+                Ordering::Equal => Refusal::Spelling,
+                Ordering::Greater => Refusal::Extended,
             }
         }
     }
@@ -258,6 +263,8 @@ mod tests {
         }
         for (changed, reason) in [
             (format!("{text}AAAA"), Refusal::Extended),
+            (format!("{text}A"), Refusal::Extended),
+            (format!("{text}{text}"), Refusal::Extended),
             (format!("{text}="), Refusal::Spelling),
             (format!("{text} "), Refusal::Alphabet),
             (format!("+{}", &text[1..]), Refusal::Alphabet),

@@ -6,6 +6,7 @@
 //! [`Sealed`](super::Sealed) service at nothing.
 
 use std::{
+    fmt,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::{OnceLock, atomic::Ordering},
@@ -16,7 +17,7 @@ use std::{
 use antiphon_core::{
     answers::Answers,
     canonical::canonical,
-    ledger::{Body, Ledger, Pending},
+    ledger::{self, Body, Ledger, Pending},
     negotiate::shown,
     seal::{
         NONCE,
@@ -142,7 +143,8 @@ impl<'a> Leg<'a> {
             .map_err(|_| Refusal::AmbiguousArguments)?;
         let request = self.request(&arguments, &principal);
         let now = settings.now();
-        let digester = claims.check(&request, settings.audiences(), now)?;
+        let mut digester = claims.secret.digester();
+        claims.check(&request, settings.audiences(), now, &mut digester)?;
         let ledger = match Body::read(body)? {
             Body::Ledger(ledger) => ledger,
             Body::Elsewhere(handle) => self.fetch(&handle, &claims.id).await?,
@@ -518,8 +520,15 @@ impl<'a> Leg<'a> {
             Unsealed::Request(Error::internal("It is not known who is calling"))
         })?;
         let audience = settings.own_audience();
-        let (claims, mut digester) = match &self.opened {
-            Some(opened) => opened.claims.next(audience, now, settings.ttl, id),
+        let secret = match &self.opened {
+            Some(opened) => opened.claims.secret.clone(),
+            None => Secret::new(*secret),
+        };
+        let mut digester = secret.digester();
+        let claims = match &self.opened {
+            Some(opened) => opened
+                .claims
+                .next(audience, now, settings.ttl, id, &mut digester),
             None => {
                 let arguments = self.canonical_arguments().map_err(|ambiguous| {
                     let text =
@@ -532,23 +541,17 @@ impl<'a> Leg<'a> {
                     call: settings.call_deadline(),
                 };
                 let request = self.request(&arguments, &principal);
-                Claims::first(&request, audience, life, id, Secret::new(*secret))
+                Claims::first(&request, audience, life, id, secret, &mut digester)
             }
         };
-        let ledger = ledger(&mut digester, input)?;
         let mut draft = Draft::default();
         claims.write(draft.payload());
-        let too_large = |_| {
-            tracing::error!("a state has parts of 16 MiB and more");
-            Unsealed::Request(unavailable())
-        };
-        ledger.write(draft.payload()).map_err(too_large)?;
+        write_ledger(input, &mut digester, draft.payload())?;
         if draft.sealed_len() > settings.budget
             && let Some(spill) = &settings.spill
         {
-            let mut body = Vec::new();
-            ledger.write(&mut body).map_err(too_large)?;
-            let body = settings.protect.store(&body_of(&id), &body).await?;
+            let body = &draft.as_bytes()[claims::LENGTH..];
+            let body = settings.protect.store(&body_of(&id), body).await?;
             let spilled = Spilled {
                 handle: Handle(random_handle()?),
                 owner: owner(audience, &principal),
@@ -675,29 +678,34 @@ fn random_handle() -> Result<[u8; TAG], Trouble> {
     random()
 }
 
-/// The questions, and the author's state.
-fn ledger(digester: &mut Digester, input: &InputRequired) -> Result<Ledger, Unsealed> {
-    let mut pending = Vec::with_capacity(input.requests().len());
-    let (mut json, mut bytes) = (Vec::new(), Vec::new());
+/// Writes the questions, and the author's state.
+fn write_ledger(
+    input: &InputRequired,
+    digester: &mut Digester,
+    out: &mut Vec<u8>,
+) -> Result<(), Unsealed> {
+    let too_large = |_| {
+        tracing::error!("a state has parts of 16 MiB and more");
+        Unsealed::Request(unavailable())
+    };
+    let (mut json, mut bytes) = (Vec::with_capacity(256), Vec::with_capacity(256));
     for (key, request) in input.requests() {
         json.clear();
         bytes.clear();
-        let unwritable = |error: &dyn std::fmt::Display| {
+        let unwritable = |error: &dyn fmt::Display| {
             tracing::error!(key, %error, "a question does not serialise");
             Unsealed::Request(Error::internal("Internal error"))
         };
         serde_json::to_writer(&mut json, request).map_err(|error| unwritable(&error))?;
         let text = std::str::from_utf8(&json).map_err(|error| unwritable(&error))?;
         canonical(text, &mut bytes).map_err(|error| unwritable(&error))?;
-        pending.push(Pending {
-            key: key.to_owned(),
-            question: digester.of(Of::Question, &bytes),
-        });
+        let question = digester.of(Of::Question, &bytes);
+        ledger::write_question(key, &question, out).map_err(too_large)?;
     }
-    Ok(Ledger {
-        pending,
-        state: input.state().map(str::to_owned),
-    })
+    match input.state() {
+        Some(state) => ledger::write_state(state, out).map_err(too_large),
+        None => Ok(()),
+    }
 }
 
 /// The same for all that one principal leaves behind at one server.
