@@ -19,7 +19,11 @@ use antiphon::{
         FormSchema, InputRequest, InputRequired, Resource, ResourceContents, Version,
     },
 };
-use antiphon_tests::{call, request, request_as, until, wire::Connection, with_meta};
+use antiphon_tests::{
+    call, request, request_as, until,
+    wire::{Connection, Exchange},
+    with_meta,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -220,13 +224,17 @@ async fn an_extension_nobody_attached_is_our_fault() {
 /// `Call` tells all of it, and can be kept.
 #[tokio::test]
 async fn the_whole_call_can_be_kept() {
-    async fn tell(call: Call) -> String {
+    async fn tell(call: Call) -> Result<String, Stop> {
+        if call.request_state_text().is_none() {
+            let ask = InputRequired::ask("sure", yes_or_no("Sure?"));
+            return Err(Stop::ask(ask.with_state("s")));
+        }
         let told = tokio::spawn(async move {
             let sum: Sum = call.args().expect("checked already");
             let kind = call.kind() == CallKind::Tool;
             let trace = call.trace().traceparent.clone();
             format!(
-                "{} {} {} {kind} {} {} {:?} {:?} {:?}",
+                "{} {} {} {kind} {} {} {:?} {:?} {:?} {:?}",
                 call.id(),
                 call.method(),
                 call.target(),
@@ -234,20 +242,23 @@ async fn the_whole_call_can_be_kept() {
                 call.client_info().map_or("", |info| &info.name),
                 call.meta().get("example.com/k"),
                 trace,
-                call.unsealed_state(),
+                call.request_state_text(),
+                call.responses().keys().collect::<Vec<_>>(),
             )
         });
-        told.await.expect("no panic")
+        Ok(told.await.expect("no panic"))
     }
     let server: Server = Server::new("teller", "1.0").tool("tell", tell);
     let message = call("c-1", "tell", json!({ "a": 5 }));
     let mut message = with_meta(message, "example.com/k", 7);
     message["params"]["_meta"]["traceparent"] = "00-1-2-01".into();
-    message["params"]["requestState"] = "s".into();
-    let answer = Connection::memory(server).ask(&message).await;
+    let mut connection = Connection::memory(server);
+    let asked = connection.ask(&message).await;
+    let answer = json!({ "sure": { "action": "decline" }, "other": { "action": "accept" } });
+    let answer = connection.ask(&again(message, &asked, answer)).await;
     assert_eq!(
         answer.text(),
-        "c-1 tools/call tell true 5 tests Some(Number(7)) Some(\"00-1-2-01\") Some(\"s\")"
+        "c-1 tools/call tell true 5 tests Some(Number(7)) Some(\"00-1-2-01\") Some(\"s\") [\"sure\"]"
     );
 }
 
@@ -260,14 +271,22 @@ async fn debug_output_keeps_secrets() {
             Ok(Self(format!("{call:?}")))
         }
     }
-    async fn show(call: Call, Shown(context): Shown) -> String {
-        format!("{call:?} {context}")
+    async fn show(call: Call, Shown(context): Shown) -> Result<String, Stop> {
+        match call.request_state_text() {
+            Some(state) => Ok(format!("{call:?} {context} {}", state.len())),
+            None => {
+                let ask = InputRequired::ask("k", yes_or_no("Sure?"));
+                Err(Stop::ask(ask.with_state("hunter2")))
+            }
+        }
     }
     let server: Server = Server::new("teller", "1.0").tool("show", show);
-    let mut message = call(1, "show", json!({ "password": "hunter2" }));
-    message["params"]["requestState"] = "hunter2".into();
-    message["params"]["inputResponses"] = json!({ "k": { "action": "hunter2" } });
-    let answer = Connection::memory(server).ask(&message).await;
+    let message = call(1, "show", json!({ "password": "hunter2" }));
+    let mut connection = Connection::memory(server);
+    let asked = connection.ask(&message).await;
+    let answer = json!({ "k": { "action": "hunter2" } });
+    let answer = connection.ask(&again(message, &asked, answer)).await;
+    assert!(answer.text().ends_with(" 7"), "{}", answer.text());
     assert!(answer.text().contains("show"), "{}", answer.text());
     assert!(!answer.text().contains("hunter2"), "{}", answer.text());
 }
@@ -389,6 +408,15 @@ async fn described_arguments_are_checked_however_they_are_read() {
     );
 }
 
+/// The same request once more, with the state that the answer to it brought and with answers.
+fn again(mut message: Value, asked: &Exchange, answers: Value) -> Value {
+    let state = &asked.result()["requestState"];
+    assert!(state.is_string(), "{state}");
+    message["params"]["requestState"] = state.clone();
+    message["params"]["inputResponses"] = answers;
+    message
+}
+
 fn yes_or_no(text: &str) -> InputRequest {
     let form = FormSchema::new().required("ok", BooleanSchema::new());
     ElicitRequestParams::form(text, form).into()
@@ -403,7 +431,7 @@ impl<const N: u8> FromCall<App> for Asks<N> {
     async fn from_call(call: &Context<'_>, app: &App) -> Result<Self, Stop> {
         app.counter.fetch_add(1, Ordering::SeqCst);
         let key = format!("k{N}");
-        match call.unsolicited_responses()?.elicit(&key).given() {
+        match call.responses().elicit(&key).given() {
             Some(_) => Ok(Self),
             None => Err(Stop::ask(InputRequired::ask(key, yes_or_no("Sure?")))),
         }
@@ -411,7 +439,8 @@ impl<const N: u8> FromCall<App> for Asks<N> {
 }
 
 /// Extractors that do not ask come first, wherever they stand, and the first that fails ends the
-/// call; the others ask together.
+/// call; the others ask together. An answer counts in the round after its question, and in no
+/// other.
 #[tokio::test]
 async fn extractors_that_ask_come_last_and_ask_together() {
     async fn order(_: Asks<1>, Args(sum): Args<Sum>, _: Asks<2>, _: Asks<3>) -> String {
@@ -425,28 +454,40 @@ async fn extractors_that_ask_come_last_and_ask_together() {
     let answer = connection.call("order", json!({ "a": "x" })).await;
     assert_eq!(answer.result()["isError"], true);
     assert_eq!(app.counter.load(Ordering::SeqCst), 0, "nothing asked");
-    let answer = connection.call("order", json!({ "a": 1 })).await;
-    assert_eq!(answer.result()["resultType"], "input_required");
+    let message = call(1, "order", json!({ "a": 1 }));
+    let asked = connection.ask(&message).await;
+    assert_eq!(asked.result()["resultType"], "input_required");
     let keys = |answer: &Value| {
         let requests = answer["inputRequests"].as_object().expect("questions");
         requests.keys().cloned().collect::<Vec<_>>()
     };
-    assert_eq!(keys(answer.result()), ["k1", "k2", "k3"]);
-    let mut message = call(1, "order", json!({ "a": 1 }));
+    assert_eq!(keys(asked.result()), ["k1", "k2", "k3"]);
     let yes = json!({ "action": "accept", "content": { "ok": true } });
-    message["params"]["inputResponses"] = json!({ "k1": yes, "k3": yes });
-    assert_eq!(keys(connection.ask(&message).await.result()), ["k2"]);
-    message["params"]["inputResponses"]["k2"] = yes;
-    assert_eq!(connection.ask(&message).await.text(), "1");
+    let all = json!({ "k1": yes, "k2": yes, "k3": yes });
+    let two = again(message.clone(), &asked, json!({ "k1": yes, "k3": yes }));
+    let asked = connection.ask(&two).await;
+    assert_eq!(keys(asked.result()), ["k2"]);
+    let asked = connection
+        .ask(&again(message.clone(), &asked, all.clone()))
+        .await;
+    assert_eq!(keys(asked.result()), ["k1", "k3"]);
+    // Nobody was asked for these.
+    let mut unasked = message.clone();
+    unasked["params"]["inputResponses"] = all.clone();
+    let asked = connection.ask(&unasked).await;
+    assert_eq!(keys(asked.result()), ["k1", "k2", "k3"]);
+    let done = connection.ask(&again(message, &asked, all)).await;
+    assert_eq!(done.text(), "1");
 }
 
 /// MRTR-S-01, PROMPT-S-06, RES-S-06, TOOL-S-22: all kinds can ask by hand, in every way to say so.
 #[tokio::test]
 async fn every_kind_can_ask_by_hand() {
     async fn ask(call: Call) -> Result<&'static str, Stop> {
-        match call.unsolicited_responses()?.elicit("sure").given() {
-            Some(_) => Ok("done"),
-            None => {
+        let sure = call.responses().elicit("sure").given();
+        match (sure, call.request_state_text()) {
+            (Some(_), Some("s1")) => Ok("done"),
+            _ => {
                 let ask = InputRequired::ask("sure", yes_or_no("Sure?"));
                 Err(Stop::ask(ask.with_state("s1")))
             }
@@ -464,9 +505,9 @@ async fn every_kind_can_ask_by_hand() {
         InputRequired::ask("sure", yes_or_no("Sure?"))
     }
     async fn reply(call: Call) -> Result<Reply<CallToolResult>, Stop> {
-        Ok(match call.unsolicited_responses()?.is_empty() {
-            true => InputRequired::later("s1").into(),
-            false => CallToolResult::text("done").into(),
+        Ok(match call.request_state_text() {
+            None => InputRequired::later("s1").into(),
+            Some(state) => CallToolResult::text(state).into(),
         })
     }
     let server: Server = Server::new("asker", "1.0")
@@ -486,24 +527,30 @@ async fn every_kind_can_ask_by_hand() {
             ("resources/read", json!({ "uri": "ask://static" })),
             ("resources/read", json!({ "uri": "ask://7" })),
         ] {
-            let mut message = request(1, method, params);
+            let message = request(1, method, params);
             let asked = connection.ask(&message).await;
             assert_eq!(asked.result()["resultType"], "input_required", "{method}");
-            assert_eq!(asked.result()["requestState"], "s1");
             let question = &asked.result()["inputRequests"]["sure"];
             assert_eq!(question["params"]["message"], "Sure?");
-            message["params"]["requestState"] = "s1".into();
-            message["params"]["inputResponses"] =
-                json!({ "sure": { "action": "accept", "content": { "ok": true } } });
-            let done = connection.ask(&message).await;
+            let yes = json!({ "sure": { "action": "accept", "content": { "ok": true } } });
+            let mut made_up = message.clone();
+            made_up["params"]["requestState"] = "s1".into();
+            made_up["params"]["inputResponses"] = yes.clone();
+            let refused = connection.ask(&made_up).await;
+            refused.refused(-32602, 200);
+            let reason = &refused.response["error"]["data"]["reason"];
+            assert_eq!(reason, "invalid_request_state", "{method}");
+            let done = connection.ask(&again(message, &asked, yes)).await;
             assert_eq!(done.result()["resultType"], "complete");
             assert!(done.result().to_string().contains("done"), "{method}");
         }
         let asked = connection.call("always", json!({})).await;
         assert_eq!(asked.result()["resultType"], "input_required");
-        let asked = connection.call("reply", json!({})).await;
-        assert_eq!(asked.result()["requestState"], "s1");
+        let message = call(1, "reply", json!({}));
+        let asked = connection.ask(&message).await;
         assert!(asked.result().get("inputRequests").is_none());
+        let done = connection.ask(&again(message, &asked, json!({}))).await;
+        assert_eq!(done.text(), "s1");
         // MRTR-S-20: a client that cannot be asked is not.
         let message = request_as(&json!({}), 1, "prompts/get", json!({ "name": "ask" }));
         connection.ask(&message).await.refused(-32021, 400);

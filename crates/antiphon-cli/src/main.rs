@@ -5,6 +5,7 @@ mod demo;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::LevelFilter;
 
 /// Try, script and debug servers of the Model Context Protocol.
 #[derive(Parser)]
@@ -19,15 +20,20 @@ enum Command {
     /// Play one call that needs an answer, message by message, over real HTTP.
     ///
     /// Starts a small server in this process, calls a tool that asks before it acts, answers,
-    /// and shows what happens to a forged and to a repeated answer. Needs nothing else; at a
-    /// terminal it asks you, elsewhere it plays the answer itself.
+    /// and shows what becomes of a forged state, a repeated answer and a second one. Needs nothing
+    /// else; at a terminal it asks you, elsewhere it plays the answer itself.
     Demo,
 }
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
+    let level = match command {
+        // What it has refused, it shows.
+        Command::Demo => LevelFilter::ERROR,
+    };
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_max_level(level)
         .init();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

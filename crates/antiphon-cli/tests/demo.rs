@@ -18,6 +18,10 @@ fn the_demo_plays_without_a_terminal() {
     ] {
         assert!(text.contains(part), "{part} is missing from\n{text}");
     }
+    // Once when it was ordered and once when the result was asked for again.
+    assert_eq!(text.matches("as order number 1.").count(), 2, "{text}");
+    assert_eq!(text.matches("-32602").count(), 2, "{text}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! | [`resources`] | resources, templates, completions, caching, changes at run time |
 //! | [`prompts`] | prompts and their arguments |
 //! | [`client`] | clients: calls, questions, paused calls, clocks, transports |
+//! | [`sealing`] | what holds of answers and states; keys, single use, replicas |
 //! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
 //! | [`http`] | every check and limit of the HTTP service |
 //! | [`raw`] | the tier below |
@@ -55,6 +56,11 @@ pub mod prompts {
 pub mod client {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/client.md")]
+}
+
+pub mod sealing {
+    #![doc = include_str!("links.md")]
+    #![doc = include_str!("../docs/sealing.md")]
 }
 
 pub mod deployment {

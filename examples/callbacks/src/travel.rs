@@ -2,11 +2,8 @@
 
 use antiphon::{
     Args, Call, Server, Stop,
-    raw::Answer,
     schemars::{self, JsonSchema},
-    types::{
-        ElicitAction, ElicitRequestParams, FormSchema, InputRequest, InputRequired, NumberSchema,
-    },
+    types::{ElicitRequestParams, FormSchema, InputRequest, InputRequired, NumberSchema},
 };
 use serde::Deserialize;
 
@@ -16,30 +13,30 @@ struct Book {
     city: String,
 }
 
+/// What the user fills in.
+#[derive(Deserialize)]
+struct Stay {
+    nights: u8,
+}
+
 async fn book(Args(Book { city }): Args<Book>, call: Call) -> Result<String, Stop> {
-    let answers = call.unsolicited_responses()?;
-    let (Answer::Given(stay), Answer::Given(roots)) =
-        (answers.elicit("stay"), answers.roots("where"))
-    else {
+    let answers = call.responses();
+    if answers.is_empty() {
         let nights = NumberSchema::integer().minimum(1).maximum(14).default(2);
         let form = FormSchema::new().required("nights", nights);
         let question = ElicitRequestParams::form(format!("How long in {city}?"), form);
         let asked = InputRequired::ask("stay", question).and("where", InputRequest::roots());
         return Err(Stop::ask(asked));
+    }
+    let Some(Stay { nights }) = answers.accepted("stay") else {
+        return Ok("Nothing was booked.".to_owned());
     };
-    Ok(match (stay.action, stay.content) {
-        (ElicitAction::Accept, Some(content)) => {
-            let place = roots
-                .roots
-                .first()
-                .map_or("nowhere", |root| root.uri.as_str());
-            format!(
-                "{} nights in {city}; the ticket is in {place}.",
-                content["nights"]
-            )
-        }
-        _ => "Nothing was booked.".to_owned(),
-    })
+    let roots = answers.roots("where").given();
+    let place = roots.as_ref().and_then(|given| given.roots.first());
+    let place = place.map_or("nowhere", |root| root.uri.as_str());
+    Ok(format!(
+        "{nights} nights in {city}; the ticket is in {place}."
+    ))
 }
 
 pub(crate) fn server() -> Server {

@@ -7,7 +7,6 @@ use std::{error::Error, time::Duration};
 
 use antiphon::{
     Args, Call, Client, Server, Stop, memory,
-    raw::Answer,
     schemars::{self, JsonSchema},
     types::{ElicitRequestParams, FormSchema, InputRequired, StringSchema},
 };
@@ -21,18 +20,23 @@ struct Christen {
     ship: u64,
 }
 
+/// What the user fills in.
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+}
+
 async fn christen(Args(Christen { ship }): Args<Christen>, call: Call) -> Result<String, Stop> {
-    match call.unsolicited_responses()?.elicit("name") {
-        Answer::Given(answer) => {
-            let content = answer.content.unwrap_or_default();
-            Ok(format!("ship {ship} is {}", content["name"]))
-        }
-        _ => {
-            let form = FormSchema::new().required("name", StringSchema::new().min_length(1));
-            let question = ElicitRequestParams::form(format!("Name of ship {ship}?"), form);
-            Err(Stop::ask(InputRequired::ask("name", question)))
-        }
+    let answers = call.responses();
+    if answers.is_empty() {
+        let form = FormSchema::new().required("name", StringSchema::new().min_length(1));
+        let question = ElicitRequestParams::form(format!("Name of ship {ship}?"), form);
+        return Err(Stop::ask(InputRequired::ask("name", question)));
     }
+    Ok(match answers.accepted("name") {
+        Some(Name { name }) => format!("ship {ship} is {name}"),
+        None => format!("ship {ship} has no name"),
+    })
 }
 
 #[tokio::main]

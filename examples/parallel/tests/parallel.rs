@@ -12,7 +12,7 @@ fn answers_do_not_mix() {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
     let expected: Vec<_> = (1..=8)
-        .map(|ship| format!("ship {ship} is \"Aurora {ship}\""))
+        .map(|ship| format!("ship {ship} is Aurora {ship}"))
         .collect();
     assert_eq!(lines, expected);
 }

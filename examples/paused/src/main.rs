@@ -1,29 +1,29 @@
 //! A call that one process starts and another one finishes: between them it is a file.
 //!
 //! ```text
+//! export SHOP_KEYS=base64:$(openssl rand -base64 32)
 //! cargo run -p example-paused -- start call.json      # asks, and stores the paused call
 //! cargo run -p example-paused -- answer call.json yes # another process, perhaps days later
 //! ```
 //!
 //! Both start the server by themselves (`paused serve`, on stdio): it remembers nothing between
-//! the two, for what it needs is in the call.
+//! the two, for what it needs is in the call, sealed. Only the key must be the same.
 
 use std::{
     error::Error,
     fs,
     path::Path,
     process::{Command, ExitCode},
+    time::Duration,
 };
 
 use antiphon::{
     Args, Call, Client, Kind, Server, Stop,
     client::{Answer, CallTool, Connection, Outcome, Paused, Stdio},
-    raw,
     schemars::{self, JsonSchema},
+    sealing::{KeyRing, Sealing},
     stdio,
-    types::{
-        BooleanSchema, CallToolResult, ElicitAction, ElicitRequestParams, FormSchema, InputRequired,
-    },
+    types::{BooleanSchema, CallToolResult, ElicitRequestParams, FormSchema, InputRequired},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -34,23 +34,35 @@ struct Order {
     title: String,
 }
 
+/// What the user fills in.
+#[derive(Deserialize)]
+struct Confirm {
+    approve: bool,
+}
+
 async fn order(Args(Order { title }): Args<Order>, call: Call) -> Result<String, Stop> {
-    match call.unsolicited_responses()?.elicit("confirm") {
-        raw::Answer::Given(answer) => {
-            let content = answer.content.unwrap_or_default();
-            let yes = answer.action == ElicitAction::Accept && content["approve"] == true;
-            Ok(if yes {
-                format!("Ordered {title}.")
-            } else {
-                "Nothing was ordered.".to_owned()
-            })
-        }
-        _ => {
-            let form = FormSchema::new().required("approve", BooleanSchema::new());
-            let question = ElicitRequestParams::form(format!("Order {title}?"), form);
-            Err(Stop::ask(InputRequired::ask("confirm", question)))
-        }
+    let answers = call.responses();
+    if answers.is_empty() {
+        let form = FormSchema::new().required("approve", BooleanSchema::new());
+        let question = ElicitRequestParams::form(format!("Order {title}?"), form);
+        return Err(Stop::ask(InputRequired::ask("confirm", question)));
     }
+    Ok(match answers.accepted("confirm") {
+        Some(Confirm { approve: true }) => format!("Ordered {title}."),
+        _ => "Nothing was ordered.".to_owned(),
+    })
+}
+
+/// Under a key of its own process, no other one could read what this one asked; and nobody waits
+/// days for ten minutes.
+fn server() -> Result<Server, Box<dyn Error>> {
+    let days = Duration::from_secs(7 * 24 * 60 * 60);
+    let sealing = Sealing::keys(KeyRing::from_env("SHOP_KEYS")?)
+        .audience("shop")
+        .ttl(days);
+    Ok(Server::new("shop", "1.0")
+        .tool("order", order)
+        .sealing(sealing))
 }
 
 /// A client that answers forms by hand, at the server of this very program.
@@ -110,7 +122,7 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["serve"] => stdio::serve(Server::new("shop", "1.0").tool("order", order)).await?,
+        ["serve"] => stdio::serve(server()?).await?,
         ["start", file] => start(file.as_ref()).await?,
         ["answer", file, word @ ("yes" | "no")] => answer(file.as_ref(), word == "yes").await?,
         _ => return Err("usage: paused start FILE | paused answer FILE yes|no".into()),

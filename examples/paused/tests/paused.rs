@@ -1,12 +1,22 @@
 //! Two processes, and a file between them.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+fn run(key: Option<char>, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paused"));
+    command.args(words).env_remove("SHOP_KEYS");
+    if let Some(digit) = key {
+        let key = digit.to_string().repeat(64);
+        command.env("SHOP_KEYS", format!("hex:{key}"));
+    }
+    command.output().expect("it runs")
+}
 
 fn paused(words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_paused"))
-        .args(words)
-        .output()
-        .expect("it runs");
+    let output = run(Some('a'), words);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let errors = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(output.status.success(), "{text}{errors}");
@@ -25,4 +35,26 @@ fn one_process_asks_and_another_answers() {
         assert_eq!(paused(&["answer", path, word]).trim(), outcome);
         assert!(!file.exists());
     }
+}
+
+#[test]
+fn nothing_goes_on_under_another_key() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lost.json");
+    let path = file.to_str().expect("UTF-8");
+    paused(&["start", path]);
+    let output = run(Some('b'), &["answer", path, "yes"]);
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(!output.status.success());
+    assert!(
+        errors.contains("Invalid or expired requestState"),
+        "{errors}"
+    );
+    assert_eq!(paused(&["answer", path, "yes"]).trim(), "Ordered Dune.");
+
+    let output = run(None, &["start", path]);
+    let errors = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        errors.contains("the variable SHOP_KEYS: not set"),
+        "{errors}"
+    );
 }

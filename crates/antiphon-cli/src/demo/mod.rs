@@ -28,7 +28,7 @@ macro_rules! say {
 pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let service = http::service(antiphon::raw::Endpoint::new(shop::Shop::default()));
+    let service = http::service(shop::server());
     tokio::spawn(async move { http::serve(listener, service).await });
     say!("A book shop is open at http://{address}/mcp");
     say!("(the metadata of requests and results is not shown)");
@@ -53,7 +53,10 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     // A paused call is plain data: it could wait in a file, and go on in another process.
     let stored = serde_json::to_value(&answered)?;
 
-    step(3, "Somebody forges the state. The shop is not impressed.");
+    step(
+        3,
+        "Somebody changes one character of the sealed state. The shop is not impressed.",
+    );
     let forged = resume(&shop, forge(stored.clone())?).await;
     expect(is_refused(&forged), "a forged state must be refused")?;
 
@@ -61,18 +64,28 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
         4,
         "The client calls again with the answer and the state it was given.",
     );
-    let Outcome::Done(result) = shop.resume::<CallToolResult>(answered).await? else {
-        return Err("the shop asked again".into());
-    };
-    let text = result.first_text().unwrap_or_default();
+    let first = text_of(resume(&shop, answered).await)?;
     expect(
-        text.starts_with(if approve { "Ordered" } else { "Nothing" }),
+        first.starts_with(if approve { "Ordered" } else { "Nothing" }),
         "the answer must count",
     )?;
 
-    step(5, "The same answer again: it was good for one order.");
-    let again = resume(&shop, serde_json::from_value(stored)?).await;
-    expect(is_refused(&again), "an answer must not count twice")?;
+    step(
+        5,
+        "The same once more, as if the result had been lost: it is told again, and nothing is done.",
+    );
+    let again = resume(&shop, serde_json::from_value(stored.clone())?).await;
+    let again = text_of(again)?;
+    expect(again == first, "nothing must be ordered twice")?;
+
+    step(
+        6,
+        "Another answer to the same question: it was good for one.",
+    );
+    let other: Paused = serde_json::from_value(stored)?;
+    let other = other.answer("confirm", Answer::accept(json!({ "approve": !approve })));
+    let other = resume(&shop, other).await;
+    expect(is_refused(&other), "a state must be good for one answer")?;
 
     say!("\nThat is a multi-round-trip request: the tool returned its question instead of");
     say!("calling back, and the answer came with the next call.");
@@ -81,6 +94,16 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
 
 async fn resume(shop: &Connection, paused: Paused) -> Result<Outcome<CallToolResult>, ClientError> {
     shop.resume(paused).await
+}
+
+/// What the shop says in the end.
+fn text_of(
+    outcome: Result<Outcome<CallToolResult>, ClientError>,
+) -> Result<String, Box<dyn Error>> {
+    match outcome? {
+        Outcome::Done(result) => Ok(result.first_text().unwrap_or_default().to_owned()),
+        _ => Err("the shop asked again".into()),
+    }
 }
 
 fn is_refused<T>(answer: &Result<T, ClientError>) -> bool {
@@ -95,13 +118,16 @@ fn question(paused: &Paused) -> Result<&str, Box<dyn Error>> {
     }
 }
 
-/// The same call, with the first character of its state changed.
+/// The same call, with a character in the middle of its state changed.
 fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error>> {
     let state = stored["rounds"]["state"].as_str().ok_or("no state")?;
-    let first = if state.starts_with('0') { '1' } else { '0' };
-    let forged: String = std::iter::once(first)
-        .chain(state.chars().skip(1))
-        .collect();
+    let middle = state.len() / 2;
+    let changed = |(at, c)| match (at == middle, c) {
+        (false, c) => c,
+        (true, 'A') => 'B',
+        (true, _) => 'A',
+    };
+    let forged: String = state.chars().enumerate().map(changed).collect();
     stored["rounds"]["state"] = forged.into();
     Ok(serde_json::from_value(stored)?)
 }
