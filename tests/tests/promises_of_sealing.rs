@@ -10,12 +10,16 @@ use std::{
 
 use antiphon::{
     Call, Context, Layer, Next, Outcome, Server, State, Stop,
+    auth::{Principal, StaticTokens},
+    http,
     raw::Endpoint,
-    sealing::{Key, Replay, Sealing},
+    sealing::{Key, KeyRing, Replay, Sealing},
     types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
+use antiphon_core::seal::memory::MemoryStore;
 use antiphon_tests::{
     call,
+    http::{Server as HttpServer, post},
     log::Log,
     until,
     wire::{Connection, Exchange},
@@ -306,4 +310,156 @@ async fn layers_are_outside_single_use() {
     }
     assert_eq!(counts.0.load(Ordering::SeqCst), 3);
     assert_eq!(shop.orders.load(Ordering::SeqCst), 1);
+}
+
+/// A state belongs to whom it was made for, by a token or by what a proxy says.
+#[tokio::test]
+async fn nobody_answers_for_somebody_else() {
+    let tokens = StaticTokens::new()
+        .token("ada-token", Principal::subject("ada"))
+        .token("bob-token", Principal::subject("bob"));
+    let shop = Shop::default();
+    let by_token = http::service(server(Sealing::default(), &shop)).verifier(tokens);
+    let by_header = Sealing::default()
+        .bind_principal(|call| Some(call.headers()?.get("x-user")?.to_str().ok()?.to_owned()));
+    let by_header = http::service(server(by_header, &shop));
+    for (service, header, ada, bob) in [
+        (
+            HttpServer::start(by_token).await,
+            "authorization",
+            "Bearer ada-token",
+            "Bearer bob-token",
+        ),
+        (HttpServer::start(by_header).await, "x-user", "ada", "bob"),
+    ] {
+        let ask = async |who: &str, message: &Value| {
+            let mut request = post(message);
+            let value = who.parse().expect("a header");
+            request.headers_mut().insert(header, value);
+            service.send(request).await.last().clone()
+        };
+        let asked = Exchange {
+            status: None,
+            notifications: Vec::new(),
+            response: ask(ada, &first()).await,
+        };
+        let refused = ask(bob, &answered(&asked, true)).await;
+        assert_eq!(refused["error"].to_string(), FROZEN, "{header}");
+        let done = ask(ada, &answered(&asked, true)).await;
+        assert_eq!(done["result"]["resultType"], "complete", "{header}: {done}");
+    }
+    assert_eq!(shop.orders.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_name_is_left_behind_in_good_order() {
+    let shop = Shop::default();
+    let asked = Connection::memory(server(keys(), &shop))
+        .ask(&first())
+        .await;
+    let renamed = || keys().audience("store");
+    let mut other = Connection::memory(server(renamed(), &shop));
+    assert_frozen(&other.ask(&answered(&asked, true)).await, "another name");
+    let renamed = renamed().accept_audiences(["shop"]);
+    let mut renamed = Connection::memory(server(renamed, &shop));
+    let answer = renamed.ask(&answered(&asked, true)).await;
+    assert_eq!(answer.text(), "Order number 1.");
+}
+
+/// Carries as many bytes along as the arguments say.
+async fn carry(call: Call) -> Result<String, Stop> {
+    match call.request_state_text() {
+        Some(state) => Ok(state.len().to_string()),
+        None => {
+            let arguments: Value = call.args()?;
+            let bytes = arguments["bytes"].as_u64().unwrap_or_default();
+            let state = "x".repeat(usize::try_from(bytes).expect("few"));
+            Err(Stop::ask(InputRequired::later(state)))
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_to_travel_stays_here_or_is_an_error() {
+    let carrier = |sealing| -> Server {
+        Server::new("carrier", "1.0")
+            .tool("carry", carry)
+            .sealing(sealing)
+    };
+    let large = call(1, "carry", json!({ "bytes": 100_000 }));
+    let huge = call(1, "carry", json!({ "bytes": 2_000_000 }));
+    let there_and_back = async |connection: &mut Connection, message: &Value| {
+        let asked = connection.ask(message).await;
+        let state = asked.result()["requestState"].clone();
+        let mut message = message.clone();
+        message["params"]["requestState"] = state.clone();
+        let text = connection.ask(&message).await.text().to_owned();
+        (state.as_str().expect("a state").len(), text)
+    };
+
+    let mut connection = Connection::memory(carrier(Sealing::default()));
+    let (length, text) = there_and_back(&mut connection, &large).await;
+    assert!(length > 100_000);
+    assert_eq!(text, "100000");
+    connection.ask(&huge).await.refused(-32603, 500);
+
+    let spilling = Sealing::default().spill(MemoryStore::new());
+    let mut connection = Connection::memory(carrier(spilling));
+    for (message, told) in [(&large, "100000"), (&huge, "2000000")] {
+        let (length, text) = there_and_back(&mut connection, message).await;
+        assert!(length < 1000, "{length}");
+        assert_eq!(text, told);
+    }
+    // Used or not, it stays until it expires, and there is room for 4 MiB.
+    connection.ask(&huge).await.result();
+    connection.ask(&huge).await.refused(-32603, 500);
+}
+
+/// Full means later, and nothing that was used is forgotten for it.
+#[tokio::test]
+async fn a_full_store_puts_off() {
+    let shop = Shop::default();
+    let sealing = Sealing::default().single_use(MemoryStore::new().markers(1));
+    let mut connection = Connection::memory(server(sealing, &shop));
+    let one = connection.ask(&first()).await;
+    let other = connection.ask(&first()).await;
+    let answer = connection.ask(&answered(&one, true)).await;
+    assert_eq!(answer.text(), "Order number 1.");
+    connection
+        .ask(&answered(&other, true))
+        .await
+        .refused(-32603, 500);
+    let answer = connection.ask(&answered(&one, true)).await;
+    assert_eq!(answer.text(), "Order number 1.");
+}
+
+#[tokio::test]
+async fn a_file_of_keys_is_read_again() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("keys-of-a-shop");
+    let (one, two) = ("a".repeat(64), "b".repeat(64));
+    let write = |text: &str| std::fs::write(&path, text).expect("written");
+    write(&format!("# keys\n\nhex:{one}\n"));
+    let ring = KeyRing::from_file(&path).expect("keys");
+    let before = ring.ids();
+    assert_eq!(before.len(), 1);
+    assert!(!ring.reload().expect("readable"), "nothing changed");
+    for wrong in [
+        "",
+        "hex:abc\n",
+        &format!("hex:{one}\nhex:{one}\n"),
+        "secret\n",
+    ] {
+        write(wrong);
+        let error = ring.reload().expect_err(wrong).to_string();
+        assert!(
+            !error.contains("secret") && !error.contains(&one),
+            "{error}"
+        );
+        assert_eq!(ring.ids(), before, "{wrong}");
+    }
+    write(&format!("hex:{two}\nhex:{one}\n"));
+    let reloading = tokio::spawn(ring.clone().keep_reloading(Duration::from_millis(5)));
+    until(|| ring.ids().len() == 2).await;
+    assert_eq!(ring.ids()[1], before[0]);
+    reloading.abort();
 }
