@@ -344,6 +344,12 @@ impl Sealing {
                 }
             }
         }
+        if explicit && matches!(settings.guard, Guarding::Memory(_)) {
+            tracing::warn!(
+                "which states were used is remembered by this process alone: after a restart, or at \
+                 another replica, a used one can be used once more; give Sealing::single_use a store"
+            );
+        }
         Ok(())
     }
 }

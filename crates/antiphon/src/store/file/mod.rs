@@ -39,10 +39,15 @@ use super::{
 /// is dropped, that waits until everything asked for is on the disk.
 ///
 /// ```no_run
-/// use antiphon::store::FileStore;
+/// use antiphon::{Server, sealing::{KeyRing, Sealing}, store::FileStore};
 ///
-/// # fn main() -> std::io::Result<()> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = FileStore::open("/var/lib/shop/states")?.markers(100_000);
+/// let sealing = Sealing::keys(KeyRing::from_file("/etc/shop/keys")?)
+///     .audience("shop")
+///     .single_use(store.clone())
+///     .spill(store);
+/// let server: Server = Server::new("shop", "1.0").sealing(sealing);
 /// # Ok(())
 /// # }
 /// ```
