@@ -5,6 +5,7 @@
 //! so. The tests in `tests/` are named for what they show and cite the ledger in `spec/requirements.md`.
 
 pub mod asking;
+pub mod clock;
 pub mod direct;
 pub mod ground;
 #[cfg(doctest)]

@@ -4,9 +4,9 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use antiphon::{
@@ -15,7 +15,7 @@ use antiphon::{
     sealing::{Key, KeyRing, Replay, Sealing},
     types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
-use antiphon_tests::{http as wire, log::Log, request};
+use antiphon_tests::{clock::Clock, http as wire, log::Log, request};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -41,7 +41,7 @@ struct Agreed {
 #[derive(Clone, Default)]
 struct Bank {
     moved: Arc<AtomicUsize>,
-    clock: Arc<AtomicI64>,
+    clock: Clock,
 }
 
 impl Bank {
@@ -63,19 +63,10 @@ impl Bank {
     }
 
     fn server(&self, sealing: Sealing) -> Server {
-        let clock = self.clock.clone();
-        let sealing = sealing.clock(move || {
-            let shift = clock.load(Ordering::SeqCst);
-            let span = Duration::from_secs(shift.unsigned_abs());
-            match shift < 0 {
-                true => SystemTime::now() - span,
-                false => SystemTime::now() + span,
-            }
-        });
         let (tool, other, prompt, resource) =
             (self.clone(), self.clone(), self.clone(), self.clone());
         Server::new("bank", "1.0")
-            .sealing(sealing)
+            .sealing(self.clock.on(sealing))
             .tool("transfer", move |_: Args<Transfer>, call: Call| {
                 let bank = tool.clone();
                 async move { bank.confirmed(&call).await }
@@ -504,9 +495,9 @@ async fn every_attempt_is_refused_and_costs_nothing() {
         ("long expired", 10_000, "overdue"),
         ("from the future", -31, "from_the_future"),
     ] {
-        ground.bank.clock.store(shift, Ordering::SeqCst);
+        ground.bank.clock.forward(shift);
         ground.refused(what, &honest, &[reason]).await;
-        ground.bank.clock.store(0, Ordering::SeqCst);
+        ground.bank.clock.forward(-shift);
     }
     for at in 0..state.len() {
         let reasons: &[_] = match at * 6 / 8 {

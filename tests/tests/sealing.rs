@@ -4,9 +4,9 @@ use std::{
     fs,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use antiphon::{
@@ -24,6 +24,7 @@ use antiphon::{
 use antiphon_tests::{
     asking::{asked, confirm, no, retry, state_of, yes},
     call,
+    clock::Clock,
     ground::Ground,
     log::Log,
     request,
@@ -160,21 +161,6 @@ async fn a_state_is_what_the_author_says_it_is() {
     let state = asked(&mut connection, "mistaken").await;
     let message = confirm("mistaken", &state, yes());
     refused_for(&mut connection, &message, "state_type").await;
-}
-
-/// A clock that a test moves.
-#[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
-
-impl Clock {
-    fn forward(&self, seconds: u64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn on(&self, sealing: Sealing) -> Sealing {
-        let (began, shift) = (SystemTime::now(), self.0.clone());
-        sealing.clock(move || began + Duration::from_secs(shift.load(Ordering::SeqCst)))
-    }
 }
 
 /// MRTR-S-17: each round has its time, and all of them have one together.
@@ -542,6 +528,30 @@ async fn a_restart_loses_nothing_and_forgives_nothing() {
     refused_for(&mut strict, &used, "replayed").await;
     refused_for(&mut strict, &paused, "replayed").await;
     assert_eq!(done.load(Ordering::SeqCst), 2);
+}
+
+/// Without a store a process remembers for itself alone, and says so when it starts.
+#[tokio::test]
+async fn what_a_process_remembers_goes_with_it() {
+    let (log, _guard) = Log::of_everything();
+    let keys = || connect(Sealing::keys([key(1)]).audience("asker"));
+    let mut before = keys();
+    let used = confirm("ask", &asked(&mut before, "ask").await, yes());
+    before.ask(&used).await.result();
+    let other = confirm(
+        "ask",
+        used["params"]["requestState"].as_str().expect("it"),
+        no(),
+    );
+    refused_for(&mut before, &other, "other_answers").await;
+    let mut after = keys();
+    assert!(after.ask(&other).await.text().starts_with("Decline"));
+    let told = "remembered by this process alone";
+    assert_eq!(log.text().matches(told).count(), 2);
+    // Under a key of its own it does not even know the state.
+    let mut stranger = connect(Sealing::default());
+    refused_for(&mut stranger, &used, "unknown_key").await;
+    assert_eq!(log.text().matches(told).count(), 2);
 }
 
 /// The store is free once the tasks that held it are gone.

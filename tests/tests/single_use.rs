@@ -3,9 +3,9 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use antiphon::{
@@ -25,7 +25,9 @@ use antiphon_core::{
 };
 use antiphon_tests::{
     asking::{asked, confirm, no, retry, state_of, yes},
-    call, http as wire,
+    call,
+    clock::Clock,
+    http as wire,
     log::Log,
     request, until,
     wire::Connection,
@@ -354,12 +356,14 @@ async fn the_boundary_has_an_order() {
     assert!(arguments.text.contains(text), "{}", arguments.text);
 }
 
-/// What a layer makes of an answer is made once.
+/// Layers run with every request, but what they make of an answer is made once.
 #[tokio::test]
 async fn layers_do_not_work_on_a_repeated_answer() {
-    struct Adds;
+    #[derive(Clone, Default)]
+    struct Adds(Arc<AtomicUsize>);
     impl Layer for Adds {
         async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+            self.0.fetch_add(1, Ordering::SeqCst);
             match next.run(call).await {
                 Outcome::Tool(Reply::Complete(mut result)) => {
                     result.content.push(ContentBlock::text("added"));
@@ -373,12 +377,15 @@ async fn layers_do_not_work_on_a_repeated_answer() {
         }
     }
     let deeds = Deeds::default();
-    let server = deeds.server(Sealing::default()).layer(Adds);
+    let adds = Adds::default();
+    let server = deeds.server(Sealing::default()).layer(adds.clone());
     let mut connection = Connection::memory(server);
     let message = confirm("act", &asked(&mut connection, "act").await, yes());
     let answer = connection.ask(&message).await;
     assert_eq!(answer.result()["content"].as_array().map(Vec::len), Some(2));
     assert_eq!(connection.ask(&message).await.result(), answer.result());
+    assert_eq!(adds.0.load(Ordering::SeqCst), 3);
+    assert_eq!(deeds.done(), 1);
 }
 
 /// Extractors and layers that ask use the state up like handlers that do.
@@ -487,21 +494,6 @@ async fn a_guard_that_is_away_costs_no_state() {
     let recorded = moody.recorded.lock().expect("fine");
     assert!(recorded.len() > 20);
     assert!(!String::from_utf8_lossy(&recorded).contains("Accept"));
-}
-
-/// A clock that a test moves.
-#[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
-
-impl Clock {
-    fn forward(&self, seconds: u64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn on(&self, sealing: Sealing) -> Sealing {
-        let shift = self.0.clone();
-        sealing.clock(move || SystemTime::now() + Duration::from_secs(shift.load(Ordering::SeqCst)))
-    }
 }
 
 /// What became of work whose process died is not known, and nobody guesses.
