@@ -243,15 +243,15 @@ impl<'a> Leg<'a> {
         pending.map(|pending| pending.key.as_str())
     }
 
+    /// What the call is called in logs, if it was asked something before.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.opened.as_ref().map(|opened| opened.flow())
+    }
+
     /// Says why a state is not of the type that a handler wants.
     pub(crate) fn not_of_this_type(&self, error: &serde_json::Error) -> Error {
-        let flow = self.opened.as_ref().map(|opened| opened.flow());
-        not_of_this_type(
-            method_name(self.bound.method),
-            self.bound.target,
-            flow,
-            error,
-        )
+        let method = method_name(self.bound.method);
+        not_of_this_type(method, self.bound.target, self.flow(), error)
     }
 
     /// Claims the state, if there is one: to be done last, just before the work begins. Once is
@@ -762,7 +762,17 @@ pub(crate) fn not_of_this_type(
 ) -> Error {
     let (reason, target) = (Refusal::StateType.reason(), &*shown(target));
     let flow = flow.map(tracing::field::display);
-    tracing::warn!(reason, method, target, flow, %error, "a requestState was refused");
+    // Where, and not what: the error's own text quotes the state.
+    let (line, column) = (error.line(), error.column());
+    tracing::warn!(
+        reason,
+        method,
+        target,
+        flow,
+        line,
+        column,
+        "a requestState was refused"
+    );
     ErrorObject::invalid_request_state()
 }
 
