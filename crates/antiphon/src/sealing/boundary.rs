@@ -274,7 +274,7 @@ impl<'a> Leg<'a> {
             _ = self.claimed.set(None);
             return Ok(Claimed::Run);
         };
-        // That of an attempt which was dropped: a layer may try again.
+        // That of an attempt which a layer dropped, and asks by itself now.
         self.give_back().await;
         let holder = holder()?;
         let began = Instant::now();
@@ -698,7 +698,7 @@ fn refused_body(refused: Kept) -> Unsealed {
         Kept::OverQuota => {
             tracing::warn!("a caller has too much in the spill; see Sealing::spill_quota");
             Unsealed::Request(Error::internal(
-                "Too much is kept for this caller; finish other calls first",
+                "Too much is kept for this caller; try again later",
             ))
         }
         _ => {
