@@ -163,6 +163,28 @@ async fn a_state_is_what_the_author_says_it_is() {
     refused_for(&mut connection, &message, "state_type").await;
 }
 
+/// What is wrong with a state is told without what it says.
+#[tokio::test]
+async fn logs_do_not_quote_states() {
+    let server: Server =
+        Server::new("asker", "1.0").tool("mistaken", async |call: Call| -> Result<String, Stop> {
+            let ask = InputRequired::ask("confirm", question());
+            match call.request_state::<Step>()? {
+                None => Err(Stop::ask(ask.carrying("hunter2")?)),
+                Some(_) => Ok("a step".to_owned()),
+            }
+        });
+    let mut connection = Connection::memory(server);
+    let state = asked(&mut connection, "mistaken").await;
+    let (log, _guard) = Log::of_everything();
+    let answer = connection.ask(&confirm("mistaken", &state, yes())).await;
+    answer.refused(-32602, 200);
+    let log = log.text();
+    let told = log.lines().find(|line| line.contains("state_type"));
+    assert!(told.is_some_and(|line| line.contains("flow=")), "{log}");
+    assert!(!log.contains("hunter2"), "{log}");
+}
+
 /// MRTR-S-17: each round has its time, and all of them have one together.
 #[tokio::test]
 async fn states_expire_and_so_do_calls() {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque, hash_map::Entry},
+    fmt,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,7 +13,6 @@ use super::{
 use crate::moment::Moment;
 
 /// Remembers used states, and keeps large bodies, until they expire or the process ends.
-#[derive(Debug)]
 pub struct MemoryStore {
     markers: usize,
     answer_bytes: usize,
@@ -59,6 +59,17 @@ impl MemoryStore {
     }
 }
 
+/// How much it keeps, and nothing of what.
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("markers", &self.markers)
+            .field("answer_bytes", &self.answer_bytes)
+            .field("body_bytes", &self.body_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Guard for MemoryStore {
     fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
         let standing = lock(&self.guarded).claim(claim, self.markers);
@@ -88,7 +99,7 @@ impl Guard for MemoryStore {
 }
 
 /// What is known of the states that were presented.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Guarded {
     states: HashMap<StateId, State>,
     /// When to forget which.
@@ -98,14 +109,12 @@ struct Guarded {
     answer_bytes: usize,
 }
 
-#[derive(Debug)]
 struct State {
     answers: Fingerprint,
     keep_until: Moment,
     step: Step,
 }
 
-#[derive(Debug)]
 enum Step {
     Claimed { holder: Holder, lease_until: Moment },
     Done(Option<Box<[u8]>>),
@@ -238,7 +247,7 @@ impl Spill for MemoryStore {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Bodies {
     kept: HashMap<Handle, Body>,
     expiring: Expiring<Handle>,
@@ -247,7 +256,6 @@ struct Bodies {
     bytes: u64,
 }
 
-#[derive(Debug)]
 struct Body {
     owner: Owner,
     bytes: Box<[u8]>,
@@ -295,7 +303,6 @@ impl Bodies {
 }
 
 /// What expires when.
-#[derive(Debug)]
 struct Expiring<T>(BTreeSet<(Moment, T)>);
 
 impl<T> Default for Expiring<T> {
@@ -325,4 +332,27 @@ impl<T: Ord> Expiring<T> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_answers() {
+        let store = MemoryStore::new();
+        let claim = Claim {
+            id: StateId([1; 16]),
+            answers: Fingerprint([2; 16]),
+            holder: Holder([3; 16]),
+            now: Moment::default(),
+            lease_until: Moment::LAST,
+            keep_until: Moment::LAST,
+            take_over: false,
+        };
+        drop(store.claim(&claim));
+        drop(store.end(&claim.id, &claim.holder, Ending::Answered(&[211; 7])));
+        assert_eq!(lock(&store.guarded).answer_bytes, 7);
+        assert!(!format!("{store:?}").contains("211"), "{store:?}");
+    }
 }

@@ -142,8 +142,10 @@ impl Outbox {
     ///
     /// Only the request itself says so, while it runs. If it is cancelled at the same moment
     /// this still counts: whoever would drop it asks [`Outbox::is_over`] first.
-    pub(crate) fn run_to_end(&self) {
-        self.lock().to_end = true;
+    ///
+    /// Whether that was so before.
+    pub(crate) fn run_to_end(&self) -> bool {
+        std::mem::replace(&mut self.lock().to_end, true)
     }
 
     /// What [`Outbox::run_to_end`] said no longer holds.

@@ -141,6 +141,11 @@ impl Call<'_> {
         self.outbox.run_to_end();
     }
 
+    /// The same as [`run_to_end`](Self::run_to_end); whether that had been said before.
+    pub(crate) fn hold(&self) -> bool {
+        self.outbox.run_to_end()
+    }
+
     /// From here on this call ends when its client leaves, as calls do.
     pub(crate) fn may_be_abandoned(&self) {
         self.outbox.may_be_abandoned();

@@ -9,7 +9,7 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    sync::{OnceLock, atomic::Ordering},
+    sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
     task::Poll,
     time::{Duration, Instant},
 };
@@ -24,7 +24,7 @@ use antiphon_core::{
         claims::{self, Claims, Life, Method, Request, SKEW},
         digest::{Digester, FlowId, Of, Secret},
         envelope::{self, Draft},
-        guard::{Claim, Ending, Fingerprint, Guard, Holder, LEASE, Standing, StateId},
+        guard::{Claim, Ending, Fingerprint, Guard, Holder, LEASE, Standing, StateId, Unavailable},
         refusal::Refusal,
         ring::TAG,
         spill::{Handle, Kept, Owner, Spilled},
@@ -60,6 +60,8 @@ pub(crate) struct Leg<'a> {
     opened: Option<Box<Opened>>,
     /// Set once the state is claimed: by whom, if anybody remembers.
     claimed: OnceLock<Option<Holder>>,
+    /// A claim that may have been granted, and under which nothing is done.
+    loose: Mutex<Option<Holder>>,
     /// The answer that the state got when it was used before.
     recorded: OnceLock<Vec<u8>>,
 }
@@ -87,6 +89,7 @@ impl<'a> Leg<'a> {
             bound,
             opened: None,
             claimed: OnceLock::new(),
+            loose: Mutex::default(),
             recorded: OnceLock::new(),
         }
     }
@@ -240,15 +243,15 @@ impl<'a> Leg<'a> {
         pending.map(|pending| pending.key.as_str())
     }
 
+    /// What the call is called in logs, if it was asked something before.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.opened.as_ref().map(|opened| opened.flow())
+    }
+
     /// Says why a state is not of the type that a handler wants.
     pub(crate) fn not_of_this_type(&self, error: &serde_json::Error) -> Error {
-        let flow = self.opened.as_ref().map(|opened| opened.flow());
-        not_of_this_type(
-            method_name(self.bound.method),
-            self.bound.target,
-            flow,
-            error,
-        )
+        let method = method_name(self.bound.method);
+        not_of_this_type(method, self.bound.target, self.flow(), error)
     }
 
     /// Claims the state, if there is one: to be done last, just before the work begins. Once is
@@ -271,6 +274,8 @@ impl<'a> Leg<'a> {
             _ = self.claimed.set(None);
             return Ok(Claimed::Run);
         };
+        // That of an attempt which a layer dropped, and asks by itself now.
+        self.give_back().await;
         let holder = holder()?;
         let began = Instant::now();
         let mut pause = Duration::from_millis(5);
@@ -286,13 +291,19 @@ impl<'a> Leg<'a> {
                 take_over: self.settings.rerun,
             };
             // A claim that is granted to somebody who has left would be lost.
-            call.run_to_end();
+            let ran_to_end = call.hold();
+            self.set_loose(Some(holder));
             let standing = guard.claim(&claim).await;
-            if standing != Ok(Standing::Yours) {
-                call.may_be_abandoned();
-            }
             let standing =
                 standing.map_err(|error| Trouble::Unavailable(format!("the guard is {error}")))?;
+            // A guard forgets what has expired, and this may have come late to it.
+            if standing == Standing::Yours && self.settings.now() >= opened.claims.expires {
+                return Err(Refusal::Expired.into());
+            }
+            self.set_loose(None);
+            if standing != Standing::Yours && !ran_to_end {
+                call.may_be_abandoned();
+            }
             let other = |answers: Fingerprint| answers != opened.answers;
             match standing {
                 Standing::Yours => {
@@ -345,8 +356,15 @@ impl<'a> Leg<'a> {
         work: impl Future<Output = Result<Reply<T>, Error>>,
     ) -> Result<Reply<T>, Error> {
         if self.brings_state() {
-            let answer = self.holding(call, pin!(work)).await;
-            return self.close(call, answer).await;
+            let work = async {
+                // A panic is an end like others, and must not look like work that goes on.
+                let done = Caught(pin!(work)).await;
+                let answer = done.unwrap_or_else(|panic| Err(panicked(call, &panic)));
+                let answer = self.close(call, answer).await;
+                self.give_back().await;
+                answer
+            };
+            return self.holding(pin!(work)).await;
         }
         match work.await {
             Ok(Reply::InputRequired(input)) => {
@@ -356,16 +374,12 @@ impl<'a> Leg<'a> {
         }
     }
 
-    async fn holding<T>(
-        &self,
-        call: &raw::Call<'_>,
-        work: Pin<&mut impl Future<Output = Result<T, Error>>>,
-    ) -> Result<T, Error> {
-        let mut work = Caught(work);
+    /// Renews the claim, once there is one, until the work is done.
+    async fn holding<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) -> T {
         // Only work that has to wait pays for a timer.
         let mut renewing: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        let done = poll_fn(|context| {
-            if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
+        poll_fn(|context| {
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(done);
             }
             if let (None, Some(Some(holder))) = (&renewing, self.claimed.get()) {
@@ -377,9 +391,7 @@ impl<'a> Leg<'a> {
             }
             Poll::Pending
         })
-        .await;
-        // A panic is an end like others, and must not look like work that goes on.
-        done.unwrap_or_else(|panic| Err(panicked(call, &panic)))
+        .await
     }
 
     async fn renew(&self, holder: Holder) {
@@ -415,10 +427,16 @@ impl<'a> Leg<'a> {
                 if let Some(answer) = self.recorded() {
                     return answer;
                 }
-                match self.seal(call, input).await {
-                    Ok(input) => (Ok(Reply::InputRequired(input)), None),
+                match self.seal(call, &input).await {
+                    Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
+                    // The client may have brought this about, and gets no second try by it.
+                    Err(Unsealed::Request(error)) => (Err(error), None),
                     // Nothing was answered, so the state is not used up.
-                    Err(error) => (Err(error), Some(Ending::Released)),
+                    Err(Unsealed::Trouble(trouble)) => {
+                        let target = &*shown(self.bound.target);
+                        tracing::error!(target, ?trouble, "questions could not be sealed");
+                        (Err(unavailable()), Some(Ending::Released))
+                    }
                 }
             }
             answer => (answer, None),
@@ -478,35 +496,48 @@ impl<'a> Leg<'a> {
             Some(record) => Ending::Answered(record),
             None => Ending::Used,
         });
-        if let Err(error) = guard.end(id, holder, ending).await {
+        if let Err(error) = self.end(guard, opened, holder, ending).await {
             let flow = opened.flow();
             tracing::error!(%error, %flow, "how a call went on could not be recorded");
         }
         answer
     }
 
-    async fn seal(
+    async fn end(
         &self,
-        call: &raw::Call<'_>,
-        input: InputRequired,
-    ) -> Result<InputRequired, Error> {
-        let sealed = self.try_seal(call, &input).await;
-        match sealed {
-            Ok(state) => Ok(input.with_state(state)),
-            Err(Unsealed::Request(error)) => Err(error),
-            Err(Unsealed::Trouble(trouble)) => {
-                let target = &*shown(self.bound.target);
-                tracing::error!(target, ?trouble, "questions could not be sealed");
-                Err(unavailable())
+        guard: &dyn Guard,
+        opened: &Opened,
+        holder: &Holder,
+        ending: Ending<'_>,
+    ) -> Result<(), Unavailable> {
+        let id = &opened.claims.id;
+        match ending {
+            // It may have been taken over, and was used with these answers before. A lease that
+            // is over leaves it to the same answers, as it was.
+            Ending::Released if self.settings.rerun => {
+                guard.renew(id, holder, self.settings.now()).await
             }
+            ending => guard.end(id, holder, ending).await,
         }
     }
 
-    async fn try_seal(
-        &self,
-        call: &raw::Call<'_>,
-        input: &InputRequired,
-    ) -> Result<String, Unsealed> {
+    fn set_loose(&self, holder: Option<Holder>) -> Option<Holder> {
+        let mut loose = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut loose, holder)
+    }
+
+    /// Gives back a claim that was granted too late, to somebody who did not hear of it, or was
+    /// gone.
+    async fn give_back(&self) {
+        if let Some(holder) = self.set_loose(None)
+            && let (Some(opened), Some(guard)) = (&self.opened, self.settings.guard.guard())
+            && let Err(error) = self.end(guard, opened, &holder, Ending::Released).await
+        {
+            tracing::debug!(%error, "a claim on a requestState could not be given back");
+        }
+    }
+
+    async fn seal(&self, call: &raw::Call<'_>, input: &InputRequired) -> Result<String, Unsealed> {
         let settings = self.settings;
         let random: [u8; 44] = random()?;
         let (id, rest) = random.split_first_chunk().expect("16 of 44 bytes");
@@ -667,10 +698,13 @@ fn refused_body(refused: Kept) -> Unsealed {
         Kept::OverQuota => {
             tracing::warn!("a caller has too much in the spill; see Sealing::spill_quota");
             Unsealed::Request(Error::internal(
-                "Too much is kept for this caller; finish other calls first",
+                "Too much is kept for this caller; try again later",
             ))
         }
-        _ => Trouble::Unavailable("the spill is full".to_owned()).into(),
+        _ => {
+            tracing::error!("the spill is full");
+            Unsealed::Request(unavailable())
+        }
     }
 }
 
@@ -728,7 +762,17 @@ pub(crate) fn not_of_this_type(
 ) -> Error {
     let (reason, target) = (Refusal::StateType.reason(), &*shown(target));
     let flow = flow.map(tracing::field::display);
-    tracing::warn!(reason, method, target, flow, %error, "a requestState was refused");
+    // Where, and not what: the error's own text quotes the state.
+    let (line, column) = (error.line(), error.column());
+    tracing::warn!(
+        reason,
+        method,
+        target,
+        flow,
+        line,
+        column,
+        "a requestState was refused"
+    );
     ErrorObject::invalid_request_state()
 }
 

@@ -11,6 +11,8 @@ use antiphon_core::seal::{
     ring::{For, KeyId, Ring, TAG},
 };
 
+use zeroize::Zeroizing;
+
 use super::KeyRing;
 
 /// What seals.
@@ -100,7 +102,8 @@ impl Protect {
                 if let Some(ring) = ring.get() {
                     return Ok(Sealer::Ring(ring.clone()));
                 }
-                let key = Key::new(&random::<32>()?).expect("32 bytes are enough");
+                let secret = Zeroizing::new(random::<32>()?);
+                let key = Key::new(&*secret).expect("32 bytes are enough");
                 let new = Arc::new(Ring::new([&key]).expect("there is one key"));
                 Ok(Sealer::Ring(ring.get_or_init(|| new).clone()))
             }

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use antiphon_core::seal::digest::FlowId;
 use antiphon_types::{ClientCapabilities, Implementation, MetaObject, RequestId, Version, decode};
 use http::{Extensions, HeaderMap};
 use serde::de::DeserializeOwned;
@@ -40,6 +41,7 @@ struct Kept {
     responses: Option<Box<RawValue>>,
     asked: Vec<String>,
     state: Option<String>,
+    flow: Option<FlowId>,
     progress: Progress,
     logger: Logger,
     cancellation: CancellationToken,
@@ -148,7 +150,7 @@ impl Call {
             return Ok(None);
         };
         let state = serde_json::from_str(text).map_err(|error| {
-            sealing::not_of_this_type(self.method(), self.target(), None, &error)
+            sealing::not_of_this_type(self.method(), self.target(), self.0.flow, &error)
         })?;
         Ok(Some(state))
     }
@@ -201,6 +203,7 @@ impl<S: Sync> FromCall<S> for Call {
             responses: responses.map(ToOwned::to_owned),
             asked: call.asked_keys(),
             state: call.request_state_text().map(str::to_owned),
+            flow: call.flow(),
             progress: call.progress(),
             logger: call.logger(),
             cancellation: call.cancellation(),

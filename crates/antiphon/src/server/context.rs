@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use antiphon_core::template::{Binding, Bindings};
+use antiphon_core::{
+    seal::digest::FlowId,
+    template::{Binding, Bindings},
+};
 use antiphon_types::{
     CallToolResult, CompleteResult, ErrorObject, GetPromptResult, ListResourcesResult,
     ReadResourceResult, decode,
@@ -350,6 +353,11 @@ impl<'a> Context<'a> {
     /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
     pub fn request_state_text(&self) -> Option<&'a str> {
         self.leg.and_then(Leg::state)
+    }
+
+    /// What the call is called in logs, if it was asked something before.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.leg.and_then(Leg::flow)
     }
 
     /// The keys of the questions that were asked in the round before.
