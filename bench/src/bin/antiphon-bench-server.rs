@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use antiphon::{
-    Args, Call, Server, Stop, Tool,
+    Args, RequestState, Responses, Server, Stop, Tool,
     schemars::{self, JsonSchema},
     types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
@@ -50,8 +50,12 @@ struct Agreed {
     ok: bool,
 }
 
-async fn confirm(Args(Confirm { action }): Args<Confirm>, call: Call) -> Result<String, Stop> {
-    let Some(asked) = call.request_state::<Asked>()? else {
+async fn confirm(
+    Args(Confirm { action }): Args<Confirm>,
+    RequestState(asked): RequestState<Asked>,
+    responses: Responses,
+) -> Result<String, Stop> {
+    let Some(asked) = asked else {
         let form = FormSchema::new().required("ok", BooleanSchema::new());
         let question = ElicitRequestParams::form(format!("Run {action}?"), form);
         let asked = Asked {
@@ -63,7 +67,7 @@ async fn confirm(Args(Confirm { action }): Args<Confirm>, call: Call) -> Result<
             InputRequired::ask("confirm", question).carrying(&asked)?,
         ));
     };
-    Ok(match call.responses().accepted("confirm") {
+    Ok(match responses.answers().accepted("confirm") {
         Some(Agreed { ok: true }) => format!("done: {}", asked.action),
         _ => "refused".to_owned(),
     })

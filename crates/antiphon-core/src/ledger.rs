@@ -5,29 +5,20 @@
 //! ```text
 //!   1  what it is: 1 a question, 2 the author's state, 3 the handle of a body kept in a store
 //!   3  length, big-endian
-//!   n  a question: 16 bytes of digest, then its key; the author's state: text; a handle: 16 bytes
+//!   n  a question: its key; the author's state: text; a handle: 16 bytes
 //! ```
 //!
 //! The author's state comes after the questions; a handle is alone.
 
-use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
+use crate::seal::{refusal::Refusal, spill::Handle};
 
 /// What a call carries from one round to the next.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
-    /// The questions that were asked in this round.
-    pub pending: Vec<Pending>,
+    /// The keys of the questions that were asked in this round.
+    pub pending: Vec<String>,
     /// What the author carries along.
     pub state: Option<String>,
-}
-
-/// A question that was asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
-    /// The key it is answered under.
-    pub key: String,
-    /// The question, word for word.
-    pub question: Digest,
 }
 
 const QUESTION: u8 = 1;
@@ -46,7 +37,7 @@ pub enum Body {
 impl Ledger {
     /// Whether a question is pending under this key.
     pub fn asks(&self, key: &str) -> bool {
-        self.pending.iter().any(|pending| pending.key == key)
+        self.pending.iter().any(|pending| pending == key)
     }
 
     /// Writes it.
@@ -54,8 +45,8 @@ impl Ledger {
     /// # Errors
     /// If a part of it has 16 MiB or more.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-        for Pending { key, question } in &self.pending {
-            write_question(key, question, out)?;
+        for key in &self.pending {
+            write_question(key, out)?;
         }
         match &self.state {
             Some(state) => write_state(state, out),
@@ -68,8 +59,8 @@ impl Ledger {
 ///
 /// # Errors
 /// If its key has 16 MiB or more.
-pub fn write_question(key: &str, question: &Digest, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-    section(out, QUESTION, &[question, key.as_bytes()])
+pub fn write_question(key: &str, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    section(out, QUESTION, key.as_bytes())
 }
 
 /// Writes the author's state into a ledger, after all questions.
@@ -77,13 +68,13 @@ pub fn write_question(key: &str, question: &Digest, out: &mut Vec<u8>) -> Result
 /// # Errors
 /// If it has 16 MiB or more.
 pub fn write_state(state: &str, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-    section(out, STATE, &[state.as_bytes()])
+    section(out, STATE, state.as_bytes())
 }
 
 impl Body {
     /// Writes where a ledger is.
     pub fn write_handle(handle: Handle, out: &mut Vec<u8>) {
-        section(out, HANDLE, &[&handle.0]).expect("a handle is small");
+        section(out, HANDLE, &handle.0).expect("a handle is small");
     }
 
     /// Reads what follows the claims.
@@ -95,13 +86,7 @@ impl Body {
         while !rest.is_empty() {
             let (tag, bytes) = next(&mut rest).ok_or(Refusal::Contents)?;
             match tag {
-                QUESTION if ledger.state.is_none() => {
-                    let (question, key) = bytes.split_first_chunk().ok_or(Refusal::Contents)?;
-                    ledger.pending.push(Pending {
-                        key: text(key)?,
-                        question: *question,
-                    });
-                }
+                QUESTION if ledger.state.is_none() => ledger.pending.push(text(bytes)?),
                 STATE if ledger.state.is_none() => ledger.state = Some(text(bytes)?),
                 HANDLE if ledger == Ledger::default() && rest.is_empty() => {
                     let handle = bytes.try_into().map_err(|_| Refusal::Contents)?;
@@ -118,13 +103,15 @@ impl Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
-fn section(out: &mut Vec<u8>, tag: u8, parts: &[&[u8]]) -> Result<(), TooLarge> {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let [0, high, middle, low] = u32::try_from(length).map_err(|_| TooLarge)?.to_be_bytes() else {
+fn section(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) -> Result<(), TooLarge> {
+    let [0, high, middle, low] = u32::try_from(bytes.len())
+        .map_err(|_| TooLarge)?
+        .to_be_bytes()
+    else {
         return Err(TooLarge);
     };
     out.extend_from_slice(&[tag, high, middle, low]);
-    parts.iter().for_each(|part| out.extend_from_slice(part));
+    out.extend_from_slice(bytes);
     Ok(())
 }
 
@@ -147,16 +134,7 @@ mod tests {
     #[test]
     fn there_and_back() {
         let one = Ledger {
-            pending: vec![
-                Pending {
-                    key: "confirm".to_owned(),
-                    question: [3; 16],
-                },
-                Pending {
-                    key: String::new(),
-                    question: [4; 16],
-                },
-            ],
+            pending: vec!["confirm".to_owned(), String::new()],
             state: Some("state".to_owned()),
         };
         for ledger in [one, Ledger::default()] {
@@ -178,8 +156,7 @@ mod tests {
             "one or the other"
         );
         assert_eq!(Body::read(&[9, 0, 0, 0]), Err(Refusal::Contents), "unknown");
-        let mut bytes = vec![STATE, 0, 0, 0, QUESTION, 0, 0, 16];
-        bytes.extend_from_slice(&[5; 16]);
+        let bytes = [STATE, 0, 0, 0, QUESTION, 0, 0, 0];
         assert_eq!(
             Body::read(&bytes),
             Err(Refusal::Contents),

@@ -99,7 +99,7 @@ pub use server::{
     Args, Audio, Cached, Call, CallKind, ClientInfo, Contents, Context, Description, Extension,
     Extract, FromCall, FromRef, Handler, Image, IntoContent, IntoReply, Json, Layer, Messages,
     Next, Offer, OptionalFromCall, OrFail, Outcome, Prefix, Prompt, RateLimit, RegistrationError,
-    Resource, Server, State, Stop, Timeout, Tool, Verdict,
+    RequestState, Resource, Responses, Server, State, Stop, Timeout, Tool, Verdict,
 };
 #[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;

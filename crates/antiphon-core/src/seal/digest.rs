@@ -54,8 +54,6 @@ pub enum Of {
     Arguments,
     /// Who calls.
     Principal,
-    /// A question.
-    Question,
     /// The answers of a round.
     Answers,
     /// The call itself: what it is called in logs.
@@ -69,7 +67,6 @@ impl Of {
             Self::Target => b'T',
             Self::Arguments => b'R',
             Self::Principal => b'P',
-            Self::Question => b'Q',
             Self::Answers => b'S',
             Self::Flow => b'F',
         }

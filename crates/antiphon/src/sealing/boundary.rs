@@ -6,7 +6,6 @@
 //! [`Sealed`](super::Sealed) service at nothing.
 
 use std::{
-    fmt,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
@@ -17,7 +16,7 @@ use std::{
 use antiphon_core::{
     answers::Answers,
     canonical::canonical,
-    ledger::{self, Body, Ledger, Pending},
+    ledger::{self, Body, Ledger},
     negotiate::shown,
     seal::{
         NONCE,
@@ -240,7 +239,7 @@ impl<'a> Leg<'a> {
     /// The keys that questions are pending under.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &str> {
         let pending = self.opened.iter().flat_map(|it| &it.ledger.pending);
-        pending.map(|pending| pending.key.as_str())
+        pending.map(String::as_str)
     }
 
     /// What the call is called in logs, if it was asked something before.
@@ -577,7 +576,7 @@ impl<'a> Leg<'a> {
         };
         let mut draft = Draft::default();
         claims.write(draft.payload());
-        write_ledger(input, &mut digester, draft.payload())?;
+        write_ledger(input, draft.payload())?;
         if draft.sealed_len() > settings.budget
             && let Some(spill) = &settings.spill
         {
@@ -613,7 +612,7 @@ impl<'a> Leg<'a> {
                     most = settings.longest,
                     "a state is too large; carry less, or give Sealing::spill a store"
                 );
-                Err(Unsealed::Request(unavailable()))
+                Err(Unsealed::Request(too_large()))
             }
             false => Ok(state),
         }
@@ -669,7 +668,7 @@ fn fingerprint(
     digester: &mut Digester,
 ) -> Result<Fingerprint, Error> {
     let mut bytes = Vec::with_capacity(64);
-    for Pending { key, .. } in &ledger.pending {
+    for key in &ledger.pending {
         match answers.raw(key) {
             None => bytes.push(b'-'),
             Some(answer) => canonical(answer.get(), &mut bytes).map_err(|ambiguous| {
@@ -712,29 +711,14 @@ fn random_handle() -> Result<[u8; TAG], Trouble> {
     random()
 }
 
-/// Writes the questions, and the author's state.
-fn write_ledger(
-    input: &InputRequired,
-    digester: &mut Digester,
-    out: &mut Vec<u8>,
-) -> Result<(), Unsealed> {
+/// Writes which questions are asked, and the author's state.
+fn write_ledger(input: &InputRequired, out: &mut Vec<u8>) -> Result<(), Unsealed> {
     let too_large = |_| {
         tracing::error!("a state has parts of 16 MiB and more");
-        Unsealed::Request(unavailable())
+        Unsealed::Request(too_large())
     };
-    let (mut json, mut bytes) = (Vec::with_capacity(256), Vec::with_capacity(256));
-    for (key, request) in input.requests() {
-        json.clear();
-        bytes.clear();
-        let unwritable = |error: &dyn fmt::Display| {
-            tracing::error!(key, %error, "a question does not serialise");
-            Unsealed::Request(Error::internal("Internal error"))
-        };
-        serde_json::to_writer(&mut json, request).map_err(|error| unwritable(&error))?;
-        let text = std::str::from_utf8(&json).map_err(|error| unwritable(&error))?;
-        canonical(text, &mut bytes).map_err(|error| unwritable(&error))?;
-        let question = digester.of(Of::Question, &bytes);
-        ledger::write_question(key, &question, out).map_err(too_large)?;
+    for (key, _) in input.requests() {
+        ledger::write_question(key, out).map_err(too_large)?;
     }
     match input.state() {
         Some(state) => ledger::write_state(state, out).map_err(too_large),
@@ -782,6 +766,10 @@ fn method_name(method: Method) -> &'static str {
         Method::GetPrompt => "prompts/get",
         Method::ReadResource => "resources/read",
     }
+}
+
+fn too_large() -> Error {
+    Error::internal("The state of this call is too large")
 }
 
 fn unavailable() -> Error {

@@ -338,11 +338,17 @@ impl Sealing {
             for (name, shared) in stores {
                 if alone(shared) {
                     return wrong(format!(
-                        "Sealing::replicas: several replicas need a store that all of them share; \
-                         use Sealing::{name} with one"
+                        "Sealing::replicas: the store of Sealing::{name} is for one process; several \
+                         replicas need one that all of them share"
                     ));
                 }
             }
+        }
+        if matches!(settings.protect, Protect::Plain) {
+            tracing::warn!(
+                "states are not protected (Sealing::danger_plaintext): any client can make up any \
+                 state, and with it any answer that was given before"
+            );
         }
         if explicit && matches!(settings.guard, Guarding::Memory(_)) {
             tracing::warn!(

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{CallKind, Context, Description, FromCall, Server, Stop};
+use super::{CallKind, Context, Description, FromCall, Responses, Server, Stop};
 use crate::{
     Logger, Progress,
     auth::Principal,
-    raw::{Answers, Round, TraceContext},
+    raw::{Answers, TraceContext},
     sealing,
 };
 
@@ -38,8 +38,7 @@ struct Kept {
     meta: MetaObject,
     trace: TraceContext,
     arguments: Option<Box<RawValue>>,
-    responses: Option<Box<RawValue>>,
-    asked: Vec<String>,
+    responses: Responses,
     state: Option<String>,
     flow: Option<FlowId>,
     progress: Progress,
@@ -124,10 +123,7 @@ impl Call {
 
     /// The answers to the questions that were asked in the round before.
     pub fn responses(&self) -> Answers<'_> {
-        let asked = |key: &str| self.0.asked.iter().any(|asked| asked == key);
-        // A map that names a key twice did not get here.
-        let answers = Answers::parse(self.0.responses.as_deref());
-        answers.unwrap_or_default().only(asked)
+        self.0.responses.answers()
     }
 
     /// All answers this request brought, whether or not they were ever asked for: a client can
@@ -136,7 +132,7 @@ impl Call {
     /// # Errors
     /// `-32602` for a map that names a key twice.
     pub fn unsolicited_responses(&self) -> Result<Answers<'_>, Stop> {
-        Ok(Answers::parse(self.0.responses.as_deref())?)
+        Ok(self.0.responses.all()?)
     }
 
     /// The state that was sent with the questions of the round before, as `S`: see
@@ -185,7 +181,6 @@ impl Call {
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Call {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        let Round { responses, .. } = call.round();
         Ok(Self(Arc::new(Kept {
             id: call.id(),
             method: call.method().to_owned(),
@@ -200,8 +195,7 @@ impl<S: Sync> FromCall<S> for Call {
             meta: call.other_meta(),
             trace: call.trace(),
             arguments: call.arguments().map(ToOwned::to_owned),
-            responses: responses.map(ToOwned::to_owned),
-            asked: call.asked_keys(),
+            responses: Responses::of(call),
             state: call.request_state_text().map(str::to_owned),
             flow: call.flow(),
             progress: call.progress(),

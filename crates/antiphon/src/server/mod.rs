@@ -27,7 +27,10 @@ pub use self::{
     context::{CallKind, Context},
     description::Description,
     entry::RegistrationError,
-    extract::{Args, ClientInfo, Extension, FromCall, FromRef, OptionalFromCall, Prefix, State},
+    extract::{
+        Args, ClientInfo, Extension, FromCall, FromRef, OptionalFromCall, Prefix, RequestState,
+        Responses, State,
+    },
     handler::{Extract, Handler},
     layer::{Layer, Next, RateLimit, Timeout},
     outcome::{Outcome, Verdict},

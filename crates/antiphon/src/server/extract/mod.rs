@@ -3,6 +3,7 @@
 mod args;
 mod client;
 mod http;
+mod round;
 mod running;
 mod state;
 
@@ -16,6 +17,7 @@ pub use self::{
     args::{Args, Prefix},
     client::ClientInfo,
     http::Extension,
+    round::{RequestState, Responses},
     state::{FromRef, State},
 };
 
@@ -26,6 +28,7 @@ pub use self::{
 /// | [`Args<T>`] | the arguments, as your type |
 /// | [`State<S>`] | the server's state, or a part of it |
 /// | [`Call`](crate::Call) | the whole call, as a value to keep |
+/// | [`Responses`], [`RequestState<S>`](RequestState) | answers to what was asked, and what was carried along |
 /// | [`Progress`](crate::Progress), [`Logger`](crate::Logger) | the way back while it runs |
 /// | [`CancellationToken`](crate::CancellationToken) | for work moved to other tasks |
 /// | [`Principal`](crate::auth::Principal) | who calls; `Option<Principal>` if it may be nobody |

@@ -1,0 +1,78 @@
+//! [`Responses`] and [`RequestState`]: what comes back from the round before.
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::FromCall;
+use crate::{
+    raw::Answers,
+    server::{Context, Stop},
+};
+
+/// The answers to the questions that were asked in the round before: an extractor.
+///
+/// ```
+/// use antiphon::{Responses, Stop};
+/// use antiphon::types::{InputRequest, InputRequired};
+///
+/// async fn places(responses: Responses) -> Result<String, Stop> {
+///     match responses.answers().roots("where").given() {
+///         Some(roots) => Ok(format!("{} places", roots.roots.len())),
+///         None => Err(Stop::ask(InputRequired::ask("where", InputRequest::roots()))),
+///     }
+/// }
+/// # let _ = antiphon::Server::<()>::new("shop", "1.0").tool("places", places);
+/// ```
+#[derive(Clone, Default)]
+pub struct Responses {
+    given: Option<Box<RawValue>>,
+    asked: Vec<String>,
+}
+
+impl Responses {
+    /// To be looked at by key.
+    pub fn answers(&self) -> Answers<'_> {
+        let asked = |key: &str| self.asked.iter().any(|asked| asked == key);
+        self.all().unwrap_or_default().only(asked)
+    }
+
+    /// All that came, asked for or not.
+    pub(crate) fn all(&self) -> Result<Answers<'_>, antiphon_types::ErrorObject> {
+        Answers::parse(self.given.as_deref())
+    }
+
+    pub(crate) fn of(call: &Context<'_>) -> Self {
+        Self {
+            given: call.round().responses.map(ToOwned::to_owned),
+            asked: call.asked_keys(),
+        }
+    }
+}
+
+/// The keys alone: answers are for the handler.
+impl std::fmt::Debug for Responses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Responses").field(&self.asked).finish()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: Sync> FromCall<S> for Responses {
+    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+        Ok(Self::of(call))
+    }
+}
+
+/// The state that was sent with the questions of the round before: an extractor. Nothing in the
+/// first round, and when there was none.
+///
+/// See [`Context::request_state`]. If it is not a `T`, the call is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestState<T>(pub Option<T>);
+
+#[diagnostic::do_not_recommend]
+impl<S: Sync, T: DeserializeOwned + Send + 'static> FromCall<S> for RequestState<T> {
+    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+        call.request_state().map(Self)
+    }
+}
