@@ -79,6 +79,7 @@ fn pinned(leg: &Leg<'_>, round: Round<'_>) -> Result<Option<Box<RawValue>>, Erro
         .map_err(|error| Error::internal(error.to_string()))
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Service> Service for Sealed<S> {
     fn about(&self) -> About {
         self.service.about()
