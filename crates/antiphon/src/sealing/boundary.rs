@@ -339,8 +339,7 @@ impl<'a> Leg<'a> {
                 }
                 Standing::Running(_) => {
                     if began.elapsed() >= self.settings.work {
-                        let late = "it is still being used; see Sealing::work_timeout";
-                        return Err(Trouble::Unavailable(late.to_owned()));
+                        return Err(Trouble::Busy);
                     }
                     tokio::time::sleep(pause).await;
                     pause = (2 * pause).min(Duration::from_millis(250));
@@ -634,6 +633,10 @@ impl<'a> Leg<'a> {
                     flow,
                     "a requestState cannot be checked"
                 );
+                unavailable()
+            }
+            Trouble::Busy => {
+                tracing::warn!(method, target, flow, "a requestState is still being used");
                 unavailable()
             }
         }
