@@ -241,6 +241,24 @@ impl Codec for Kms {
     }
 }
 
+/// A codec may fail because of what the client wrote: many take so many bytes and no more. A round
+/// whose questions it does not seal can be tried again, but no other answers.
+#[tokio::test]
+async fn a_codec_that_fails_gives_no_second_guess() {
+    let kms = Kms::new();
+    kms.gate.add_permits(100);
+    let (tries, mut safe) = guessing(Sealing::codec(kms.clone()).audience("safe"));
+    let state = asked(&mut safe, "guess").await;
+    let wrong = confirm("guess", &state, pin("0000", 0));
+    kms.away.store(true, Ordering::SeqCst);
+    safe.ask(&wrong).await.refused(-32603, 200);
+    let right = confirm("guess", &state, pin("1234", 0));
+    safe.ask(&right).await.refused(-32602, 200);
+    kms.away.store(false, Ordering::SeqCst);
+    state_of(safe.ask(&wrong).await.result());
+    assert_eq!(tries.load(Ordering::SeqCst), 2);
+}
+
 /// A guard whose claims can be lost, as by a process that was killed.
 #[derive(Clone, Default)]
 struct Mortal {

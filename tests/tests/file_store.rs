@@ -127,8 +127,8 @@ async fn when_there_is_no_room_claims_are_refused_and_nothing_is_forgotten() {
     end(&store, 2, Ending::Used).await;
     assert_eq!(store.claim(&claim(4)).await, Ok(Standing::Full));
     end(&store, 1, Ending::Released).await;
-    assert_eq!(store.claim(&claim(4)).await, Ok(Standing::Yours));
-    assert_eq!(store.claim(&claim(5)).await, Ok(Standing::Full));
+    assert_eq!(store.claim(&claim(4)).await, Ok(Standing::Full));
+    assert_eq!(store.claim(&claim(1)).await, Ok(Standing::Yours));
     // What expires makes room.
     let expired = later(5, 11 * MINUTE);
     assert_eq!(store.claim(&expired).await, Ok(Standing::Yours));

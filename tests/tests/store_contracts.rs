@@ -78,6 +78,7 @@ enum Flaw {
     LetsTheFirstEnd,
     RevivesByRenewing,
     DropsReleases,
+    ReleasesToAll,
     ConfusesIds,
     KeepsTheFirstTime,
     IsAway,
@@ -117,6 +118,9 @@ impl Flawed {
             Flaw::TakesOverUnasked => claim.take_over = true,
             Flaw::NeverLetsTakeOver => claim.take_over = false,
             Flaw::TakesOverWithAnyAnswers => {
+                claim.answers = known.map_or(claim.answers, |known| known.answers);
+            }
+            Flaw::ReleasesToAll if self.ended.lock().unwrap().contains(&claim.id) => {
                 claim.answers = known.map_or(claim.answers, |known| known.answers);
             }
             Flaw::ConfusesIds => claim.id.0[15] = 0,
@@ -256,6 +260,9 @@ impl Guard for Flawed {
                     self.ended.lock().unwrap().insert(id);
                 }
                 Flaw::DropsReleases if ending == Ending::Released => ending = Ending::Used,
+                Flaw::ReleasesToAll if ending == Ending::Released => {
+                    self.ended.lock().unwrap().insert(id);
+                }
                 Flaw::EndsTwice => {
                     let again = !self.ended.lock().unwrap().insert(id);
                     let known = self.known(&id).filter(|known| known.holder == holder);
@@ -347,7 +354,11 @@ async fn a_flawed_guard_is_told_what_is_wrong() {
             Flaw::RevivesByRenewing,
             "a claim that has ended is not renewed",
         ),
-        (Flaw::DropsReleases, "as if it had never been claimed"),
+        (Flaw::DropsReleases, "free to the same answers"),
+        (
+            Flaw::ReleasesToAll,
+            "free to the same answers, and to no others",
+        ),
         (
             Flaw::ConfusesIds,
             "what happens to one state changes no other",

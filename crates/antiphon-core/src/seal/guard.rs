@@ -73,7 +73,7 @@ pub struct Claim {
 /// How it stands with a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody had claimed it. Now it is claimed by whoever asked.
+    /// Nobody had claimed it, or not to the end. Now it is claimed by whoever asked.
     Yours,
     /// Somebody works on it, with these answers.
     Running(Fingerprint),
@@ -92,7 +92,8 @@ pub enum Ending<'a> {
     Answered(&'a [u8]),
     /// The state was used; what was answered is not kept.
     Used,
-    /// The state was not used after all: it is as if it had never been claimed.
+    /// Nothing was answered after all. Whoever brings the same answers may claim the state as if
+    /// nobody had; with others it is [done](Standing::Done).
     Released,
 }
 

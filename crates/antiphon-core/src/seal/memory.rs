@@ -117,6 +117,7 @@ struct State {
 
 enum Step {
     Claimed { holder: Holder, lease_until: Moment },
+    Released,
     Done(Option<Box<[u8]>>),
 }
 
@@ -154,14 +155,17 @@ impl Guarded {
                     Step::Claimed { lease_until, .. } if claim.now < *lease_until => {
                         Standing::Running(*answers)
                     }
-                    Step::Claimed { .. } if claim.take_over && claim.answers == *answers => {
+                    Step::Released if claim.answers != *answers => Standing::Done(*answers, None),
+                    Step::Claimed { .. } if !(claim.take_over && claim.answers == *answers) => {
+                        Standing::Lost(*answers)
+                    }
+                    Step::Claimed { .. } | Step::Released => {
                         *step = claimed;
                         self.expiring.remove(*keep_until, claim.id);
                         *keep_until = claim.keep_until.max(*keep_until);
                         self.expiring.add(*keep_until, claim.id);
                         Standing::Yours
                     }
-                    Step::Claimed { .. } => Standing::Lost(*answers),
                 }
             }
         }
@@ -183,8 +187,8 @@ impl Guarded {
         }
         let answer = match ending {
             Ending::Released => {
-                if let Some(state) = self.states.remove(id) {
-                    self.expiring.remove(state.keep_until, *id);
+                if let Some(state) = self.states.get_mut(id) {
+                    state.step = Step::Released;
                 }
                 return;
             }

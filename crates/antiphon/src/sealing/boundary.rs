@@ -23,7 +23,7 @@ use antiphon_core::{
         claims::{self, Claims, Life, Method, Request, SKEW},
         digest::{Digester, FlowId, Of, Secret},
         envelope::{self, Draft},
-        guard::{Claim, Ending, Fingerprint, Guard, Holder, LEASE, Standing, StateId, Unavailable},
+        guard::{Claim, Ending, Fingerprint, Guard, Holder, LEASE, Standing, StateId},
         refusal::Refusal,
         ring::TAG,
         spill::{Handle, Kept, Owner, Spilled},
@@ -338,8 +338,7 @@ impl<'a> Leg<'a> {
                 }
                 Standing::Running(_) => {
                     if began.elapsed() >= self.settings.work {
-                        let late = "it is still being used; see Sealing::work_timeout";
-                        return Err(Trouble::Unavailable(late.to_owned()));
+                        return Err(Trouble::Busy);
                     }
                     tokio::time::sleep(pause).await;
                     pause = (2 * pause).min(Duration::from_millis(250));
@@ -430,7 +429,7 @@ impl<'a> Leg<'a> {
                     Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
                     // The client may have brought this about, and gets no second try by it.
                     Err(Unsealed::Request(error)) => (Err(error), None),
-                    // Nothing was answered, so the state is not used up.
+                    // Nothing was answered, so the same answers may try again.
                     Err(Unsealed::Trouble(trouble)) => {
                         let target = &*shown(self.bound.target);
                         tracing::error!(target, ?trouble, "questions could not be sealed");
@@ -495,29 +494,11 @@ impl<'a> Leg<'a> {
             Some(record) => Ending::Answered(record),
             None => Ending::Used,
         });
-        if let Err(error) = self.end(guard, opened, holder, ending).await {
+        if let Err(error) = guard.end(id, holder, ending).await {
             let flow = opened.flow();
             tracing::error!(%error, %flow, "how a call went on could not be recorded");
         }
         answer
-    }
-
-    async fn end(
-        &self,
-        guard: &dyn Guard,
-        opened: &Opened,
-        holder: &Holder,
-        ending: Ending<'_>,
-    ) -> Result<(), Unavailable> {
-        let id = &opened.claims.id;
-        match ending {
-            // It may have been taken over, and was used with these answers before. A lease that
-            // is over leaves it to the same answers, as it was.
-            Ending::Released if self.settings.rerun => {
-                guard.renew(id, holder, self.settings.now()).await
-            }
-            ending => guard.end(id, holder, ending).await,
-        }
     }
 
     fn set_loose(&self, holder: Option<Holder>) -> Option<Holder> {
@@ -530,7 +511,9 @@ impl<'a> Leg<'a> {
     async fn give_back(&self) {
         if let Some(holder) = self.set_loose(None)
             && let (Some(opened), Some(guard)) = (&self.opened, self.settings.guard.guard())
-            && let Err(error) = self.end(guard, opened, &holder, Ending::Released).await
+            && let Err(error) = guard
+                .end(&opened.claims.id, &holder, Ending::Released)
+                .await
         {
             tracing::debug!(%error, "a claim on a requestState could not be given back");
         }
@@ -649,6 +632,10 @@ impl<'a> Leg<'a> {
                     flow,
                     "a requestState cannot be checked"
                 );
+                unavailable()
+            }
+            Trouble::Busy => {
+                tracing::warn!(method, target, flow, "a requestState is still being used");
                 unavailable()
             }
         }

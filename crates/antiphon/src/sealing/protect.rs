@@ -39,6 +39,8 @@ pub(super) enum Trouble {
     Refused(Refusal),
     /// What is needed to find out is not there at present.
     Unavailable(String),
+    /// Somebody works on it, for longer than one waits.
+    Busy,
 }
 
 impl From<Refusal> for Trouble {

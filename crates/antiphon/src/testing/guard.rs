@@ -341,12 +341,19 @@ async fn a_used_state_is_done<G: Guard>(new: &impl AsyncFn() -> G) {
 async fn a_released_state_is_free<G: Guard>(new: &impl AsyncFn() -> G) {
     let trial = on(
         new,
-        "a state that was released is as if it had never been claimed",
+        "a state that was released is free to the same answers, and to no others",
     )
     .await;
     let first = trial.granted().await;
     trial.end(&first, &first.holder, Ending::Released).await;
-    let second = trial.claim_on(first.id);
+    let done = Standing::Done(first.answers, None);
+    trial
+        .stranger_finds("other answers", first.id, Duration::ZERO, done)
+        .await;
+    let second = Claim {
+        answers: first.answers,
+        ..trial.claim_on(first.id)
+    };
     trial
         .finds("the next claim", &second, Standing::Yours)
         .await;
@@ -431,12 +438,7 @@ async fn what_has_ended_is_not_renewed<G: Guard>(new: &impl AsyncFn() -> G) {
         .await;
     trial.renew(&released, &released.holder, until).await;
     trial
-        .stranger_finds(
-            "a released one",
-            released.id,
-            Duration::ZERO,
-            Standing::Yours,
-        )
+        .finds("a released one", &released, Standing::Yours)
         .await;
 }
 
@@ -526,7 +528,10 @@ async fn a_later_claim_counts<G: Guard>(new: &impl AsyncFn() -> G) {
         .finds("the first claim", &brief, Standing::Yours)
         .await;
     trial.end(&brief, &brief.holder, Ending::Released).await;
-    let again = trial.claim_on(brief.id);
+    let again = Claim {
+        answers: brief.answers,
+        ..trial.claim_on(brief.id)
+    };
     trial
         .finds("a claim after a release", &again, Standing::Yours)
         .await;
@@ -585,7 +590,11 @@ async fn states_are_independent<G: Guard>(new: &impl AsyncFn() -> G) {
         .await;
     let expected = [
         ("the used one", used, Standing::Done(used.answers, None)),
-        ("the released one", released, Standing::Yours),
+        (
+            "the released one",
+            released,
+            Standing::Done(released.answers, None),
+        ),
         (
             "the renewed one",
             renewed,

@@ -52,6 +52,7 @@ pub(super) struct State {
 pub(super) enum Step {
     Claimed { holder: Holder, lease_until: Moment },
     Done,
+    Released,
 }
 
 /// A step, answers, when to forget it; holder and lease, if it is claimed.
@@ -59,6 +60,7 @@ pub(super) type StateRecord = [u8; 49];
 
 const CLAIMED: u8 = 1;
 const DONE: u8 = 2;
+const RELEASED: u8 = 3;
 
 impl State {
     pub(super) fn write(&self) -> StateRecord {
@@ -68,6 +70,7 @@ impl State {
                 lease_until,
             } => (CLAIMED, holder, lease_until),
             Step::Done => (DONE, Holder([0; 16]), Moment::default()),
+            Step::Released => (RELEASED, Holder([0; 16]), Moment::default()),
         };
         let known: [u8; 25] = join(&[step], &due(self.keep_until, &self.answers.0));
         join(&known, &due(lease_until, &holder.0))
@@ -83,6 +86,7 @@ impl State {
                 lease_until,
             },
             DONE => Step::Done,
+            RELEASED => Step::Released,
             _ => return None,
         };
         Some(Self {
@@ -119,6 +123,7 @@ mod tests {
     fn states_are_read_as_they_were_written() {
         let steps = [
             Step::Done,
+            Step::Released,
             Step::Claimed {
                 holder: Holder([3; 16]),
                 lease_until: Moment::LAST,
@@ -138,7 +143,7 @@ mod tests {
     fn a_step_of_another_time_is_not_read() {
         let mut record = [0; 49];
         assert_eq!(State::read(&record), None);
-        record[0] = DONE + 1;
+        record[0] = RELEASED + 1;
         assert_eq!(State::read(&record), None);
     }
 

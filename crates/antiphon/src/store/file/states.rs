@@ -61,13 +61,18 @@ impl<'t> States<'t> {
             Step::Claimed { lease_until, .. } if claim.now < lease_until => {
                 Ok(Standing::Running(known.answers))
             }
-            Step::Claimed { .. } if claim.take_over && claim.answers == known.answers => {
+            Step::Released if claim.answers != known.answers => {
+                Ok(Standing::Done(known.answers, None))
+            }
+            Step::Claimed { .. } if !(claim.take_over && claim.answers == known.answers) => {
+                Ok(Standing::Lost(known.answers))
+            }
+            Step::Claimed { .. } | Step::Released => {
                 self.forget.remove(&due(known.keep_until, &claim.id.0))?;
                 claimed.keep_until = claim.keep_until.max(known.keep_until);
                 self.write(&claim.id, &claimed)?;
                 Ok(Standing::Yours)
             }
-            Step::Claimed { .. } => Ok(Standing::Lost(known.answers)),
         }
     }
 
@@ -87,15 +92,13 @@ impl<'t> States<'t> {
         self.write(id, &state)
     }
 
-    /// Ends a claim as if it had never been.
+    /// Ends a claim, and leaves the state to the same answers.
     pub(super) fn release(&mut self, id: &StateId, holder: &Holder) -> Result<(), StorageError> {
-        let Some(state) = self.held(id, holder)? else {
+        let Some(mut state) = self.held(id, holder)? else {
             return Ok(());
         };
-        self.changed = true;
-        self.forget.remove(&due(state.keep_until, &id.0))?;
-        self.states.remove(&id.0)?;
-        Ok(())
+        state.step = Step::Released;
+        self.write(id, &state)
     }
 
     /// Ends a claim for good; at most so many bytes of answers are kept.
