@@ -12,7 +12,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     Sealing,
-    boundary::{Bound, Leg},
+    leg::{Bound, Leg},
 };
 use crate::raw::{
     About, Answering, Call, CallTool, Complete, Error, GetPrompt, HeaderParams, List, Outgoing,

@@ -7,9 +7,9 @@
 //! own process unless it is given others; [`Sealing::layer`] seals for any
 //! [`raw::Service`](crate::raw::Service).
 
-mod boundary;
 mod keys;
 mod layer;
+mod leg;
 mod protect;
 mod record;
 #[expect(clippy::module_inception, reason = "one concept, one file")]
@@ -22,7 +22,7 @@ pub use antiphon_core::seal::{
     ring::{BadRing, KeyId},
 };
 
-pub(crate) use self::boundary::{Bound, Claimed, Leg, not_of_this_type};
+pub(crate) use self::leg::{Bound, Claimed, Leg, not_of_this_type};
 pub use self::{
     keys::{KeyRing, KeysError},
     layer::Sealed,

@@ -1,0 +1,124 @@
+//! The work between a claim and its end, and what is remembered of it.
+
+use std::{future::Future, pin::pin};
+
+use antiphon_core::{
+    negotiate::shown,
+    seal::guard::{Ending, Guard, Holder},
+};
+
+use super::{Leg, Opened, seal::Unsealed, unavailable};
+use crate::{
+    engine::{dispatch::panicked, unwind::Caught},
+    raw::{self, Error, Outgoing, Reply},
+    sealing::{Replay, protect::answer_to, record, sealing::Guarding},
+};
+
+impl Leg<'_> {
+    /// Runs the work, holding the claim meanwhile, and closes with its answer.
+    pub(crate) async fn run<T: Outgoing>(
+        &self,
+        call: &raw::Call<'_>,
+        work: impl Future<Output = Result<Reply<T>, Error>>,
+    ) -> Result<Reply<T>, Error> {
+        if self.brings_state() {
+            let work = async {
+                // A panic is an end like others, and must not look like work that goes on.
+                let done = Caught(pin!(work)).await;
+                let answer = done.unwrap_or_else(|panic| Err(panicked(call, &panic)));
+                let answer = self.close(call, answer).await;
+                self.give_back().await;
+                answer
+            };
+            return self.holding(pin!(work)).await;
+        }
+        match work.await {
+            Ok(Reply::InputRequired(input)) => {
+                self.close(call, Ok(Reply::InputRequired(input))).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Seals the questions of an answer, and records the answer if the state was claimed.
+    ///
+    /// # Errors
+    /// Those of the answer; or that the state was used before, or cannot be sealed at present.
+    async fn close<T: Outgoing>(
+        &self,
+        call: &raw::Call<'_>,
+        answer: Result<Reply<T>, Error>,
+    ) -> Result<Reply<T>, Error> {
+        // Layers may have made something else of it, for the second time.
+        if let Some(answer) = self.recorded() {
+            return answer;
+        }
+        let (answer, ending) = match answer {
+            Ok(Reply::InputRequired(input)) => {
+                // Whoever asked without claiming must not make two calls out of one.
+                self.claim(call).await?;
+                if let Some(answer) = self.recorded() {
+                    return answer;
+                }
+                match self.seal(call, &input).await {
+                    Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
+                    // The client may have brought this about, and gets no second try by it.
+                    Err(Unsealed::Request(error)) => (Err(error), None),
+                    // Nothing was answered, so the same answers may try again.
+                    Err(Unsealed::Trouble(trouble)) => {
+                        let target = &*shown(self.bound.target);
+                        tracing::error!(target, ?trouble, "questions could not be sealed");
+                        (Err(unavailable()), Some(Ending::Released))
+                    }
+                }
+            }
+            answer => (answer, None),
+        };
+        match (
+            &self.opened,
+            self.claimed.get(),
+            self.settings.guard.guard(),
+        ) {
+            (Some(opened), Some(Some(holder)), Some(guard)) => {
+                self.record(guard, opened, holder, answer, ending).await
+            }
+            _ => answer,
+        }
+    }
+
+    async fn record<T: Outgoing>(
+        &self,
+        guard: &dyn Guard,
+        opened: &Opened,
+        holder: &Holder,
+        answer: Result<Reply<T>, Error>,
+        ending: Option<Ending<'_>>,
+    ) -> Result<Reply<T>, Error> {
+        let id = &opened.claims.id;
+        let keeps = self.settings.replay == Replay::Repeat && ending.is_none();
+        let (answer, record) = match keeps {
+            true => record::write(answer),
+            false => (answer, None),
+        };
+        let record = record.filter(|record| record.len() <= self.settings.answer_bytes);
+        let record = match (record, &self.settings.guard) {
+            // Nothing rests in the clear outside this process.
+            (Some(record), Guarding::Store(_)) => {
+                let sealed = self.settings.protect.store(&answer_to(id), &record).await;
+                sealed
+                    .inspect_err(|trouble| tracing::warn!(?trouble, "an answer cannot be kept"))
+                    .ok()
+            }
+            (record, _) => record,
+        };
+        let ending = ending.unwrap_or(match &record {
+            Some(record) => Ending::Answered(record),
+            None => Ending::Used,
+        });
+        if let Err(error) = guard.end(id, holder, ending).await {
+            let flow = opened.flow();
+            tracing::error!(%error, %flow, "how a call went on could not be recorded");
+        }
+        answer
+    }
+}

@@ -1,0 +1,230 @@
+//! Where states come in and go out: [`Leg`], one request of a call that may take several.
+//!
+//! [Open](Leg::open), then whatever may still refuse the request, then [claim](Leg::claim), then the
+//! handler, then seal and record: [run](Leg::run) is around all but the first. What is checked
+//! before the claim is up to who calls: a [`Server`](crate::Server) looks at arguments, a
+//! [`Sealed`](super::Sealed) service at nothing.
+
+mod claim;
+mod close;
+mod open;
+mod seal;
+
+use std::sync::{Mutex, OnceLock, atomic::Ordering};
+
+use antiphon_core::{
+    canonical::{Ambiguous, canonical},
+    ledger::Ledger,
+    negotiate::shown,
+    seal::{
+        claims::{self, Claims, Method, Request},
+        digest::{FlowId, Secret},
+        guard::{Fingerprint, Holder},
+        refusal::Refusal,
+    },
+};
+use antiphon_types::ErrorObject;
+use serde_json::value::RawValue;
+
+use super::{Sealing, protect::Trouble, record, sealing::Settings};
+use crate::raw::{self, Error, Reply};
+
+pub(crate) use self::claim::Claimed;
+
+/// What a state is bound to, besides who calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound<'a> {
+    pub(crate) method: Method,
+    pub(crate) target: &'a str,
+    pub(crate) arguments: Option<&'a RawValue>,
+}
+
+/// One request of a call, between the state it brought and the answer it gets.
+pub(crate) struct Leg<'a> {
+    settings: &'a Settings,
+    bound: Bound<'a>,
+    opened: Option<Box<Opened>>,
+    /// Set once the state is claimed: by whom, if anybody remembers.
+    claimed: OnceLock<Option<Holder>>,
+    /// A claim that may have been granted, and under which nothing is done.
+    loose: Mutex<Option<Holder>>,
+    /// The answer that the state got when it was used before.
+    recorded: OnceLock<Vec<u8>>,
+}
+
+/// A state that came back and is good.
+struct Opened {
+    claims: Claims,
+    ledger: Ledger,
+    answers: Fingerprint,
+}
+
+impl<'a> Leg<'a> {
+    /// A request that brings no state.
+    pub(crate) fn first(sealing: &'a Sealing, bound: Bound<'a>) -> Self {
+        Self {
+            settings: &sealing.settings,
+            bound,
+            opened: None,
+            claimed: OnceLock::new(),
+            loose: Mutex::default(),
+            recorded: OnceLock::new(),
+        }
+    }
+
+    fn request<'b>(&'b self, arguments: &'b [u8], principal: &'b [u8]) -> Request<'b> {
+        Request {
+            method: self.bound.method,
+            target: self.bound.target,
+            arguments,
+            principal,
+        }
+    }
+
+    fn canonical_arguments(&self) -> Result<Vec<u8>, Ambiguous> {
+        let arguments = self.bound.arguments.map_or("{}", RawValue::get);
+        let mut bytes = Vec::with_capacity(arguments.len() + 16);
+        canonical(arguments, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Who calls; `None` if that is required and not known.
+    fn principal(&self, call: &raw::Call<'_>) -> Result<Option<Vec<u8>>, Trouble> {
+        let principal = call.principal();
+        if let Some(principal) = principal
+            && principal.subject.is_none()
+            && !self.settings.told.no_subject.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "the bearer verifier names no subject: states are bound to the client alone, and \
+                 all its users can use each other's; see auth::Principal::subject"
+            );
+        }
+        let bound = match &self.settings.bind {
+            None => None,
+            Some(bind) => match bind(call) {
+                None => return Ok(None),
+                some => some,
+            },
+        };
+        let parts = [
+            principal.and_then(|who| who.issuer.as_deref()),
+            principal.and_then(|who| who.client.as_deref()),
+            principal.and_then(|who| who.subject.as_deref()),
+            bound.as_deref(),
+        ];
+        let mut bytes = Vec::new();
+        claims::principal(&parts, &mut bytes);
+        Ok(Some(bytes))
+    }
+
+    /// The author's state, if there is one.
+    pub(crate) fn state(&self) -> Option<&str> {
+        self.opened.as_ref()?.ledger.state.as_deref()
+    }
+
+    /// Whether a question is pending under this key.
+    pub(crate) fn asked(&self, key: &str) -> bool {
+        let opened = self.opened.as_ref();
+        opened.is_some_and(|opened| opened.ledger.asks(key))
+    }
+
+    /// The keys that questions are pending under.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &str> {
+        let pending = self.opened.iter().flat_map(|it| &it.ledger.pending);
+        pending.map(String::as_str)
+    }
+
+    /// What the call is called in logs, if it was asked something before.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        self.opened.as_ref().map(|opened| opened.flow())
+    }
+
+    /// Says why a state is not of the type that a handler wants.
+    pub(crate) fn not_of_this_type(&self, error: &serde_json::Error) -> Error {
+        let method = method_name(self.bound.method);
+        not_of_this_type(method, self.bound.target, self.flow(), error)
+    }
+
+    /// The answer that the state got when it was used before.
+    pub(crate) fn recorded<T>(&self) -> Option<Result<Reply<T>, Error>> {
+        let recorded = self.recorded.get()?;
+        Some(record::read(recorded).unwrap_or_else(|| {
+            tracing::error!("a recorded answer cannot be read");
+            Err(unavailable())
+        }))
+    }
+
+    /// Whether the request came with a state.
+    pub(crate) fn brings_state(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    fn refuse(&self, trouble: Trouble, flow: Option<Secret>) -> Error {
+        let method = method_name(self.bound.method);
+        let target = &*shown(self.bound.target);
+        let flow = flow.map(|secret| tracing::field::display(secret.digester().flow()));
+        match trouble {
+            Trouble::Refused(refusal) => {
+                let reason = refusal.reason();
+                tracing::warn!(reason, method, target, flow, "a requestState was refused");
+                ErrorObject::invalid_request_state()
+            }
+            Trouble::Unavailable(why) => {
+                tracing::error!(
+                    why,
+                    method,
+                    target,
+                    flow,
+                    "a requestState cannot be checked"
+                );
+                unavailable()
+            }
+            Trouble::Busy => {
+                tracing::warn!(method, target, flow, "a requestState is still being used");
+                unavailable()
+            }
+        }
+    }
+}
+
+impl Opened {
+    fn flow(&self) -> FlowId {
+        self.claims.secret.digester().flow()
+    }
+}
+
+/// Says why a state is not of the type that a handler wants.
+pub(crate) fn not_of_this_type(
+    method: &str,
+    target: &str,
+    flow: Option<FlowId>,
+    error: &serde_json::Error,
+) -> Error {
+    let (reason, target) = (Refusal::StateType.reason(), &*shown(target));
+    let flow = flow.map(tracing::field::display);
+    // Where, and not what: the error's own text quotes the state.
+    let (line, column) = (error.line(), error.column());
+    tracing::warn!(
+        reason,
+        method,
+        target,
+        flow,
+        line,
+        column,
+        "a requestState was refused"
+    );
+    ErrorObject::invalid_request_state()
+}
+
+fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::CallTool => "tools/call",
+        Method::GetPrompt => "prompts/get",
+        Method::ReadResource => "resources/read",
+    }
+}
+
+fn unavailable() -> Error {
+    Error::internal("The state of this call cannot be handled at present; try again")
+}

@@ -1,0 +1,187 @@
+//! A state goes out.
+
+use std::sync::atomic::Ordering;
+
+use antiphon_core::{
+    ledger::{self, Body},
+    seal::{
+        NONCE,
+        claims::{self, Claims, Life, SKEW},
+        digest::Secret,
+        envelope::{self, Draft},
+        guard::StateId,
+        ring::TAG,
+        spill::{Handle, Kept, Owner, Spilled},
+    },
+};
+use antiphon_types::InputRequired;
+use sha2::{Digest as _, Sha256};
+
+use super::{Leg, unavailable};
+use crate::{
+    raw::{self, Error},
+    sealing::protect::{Protect, Trouble, body_of, random},
+};
+
+impl Leg<'_> {
+    pub(super) async fn seal(
+        &self,
+        call: &raw::Call<'_>,
+        input: &InputRequired,
+    ) -> Result<String, Unsealed> {
+        let settings = self.settings;
+        let random: [u8; 44] = random()?;
+        let (id, rest) = random.split_first_chunk().expect("16 of 44 bytes");
+        let (secret, nonce) = rest.split_first_chunk().expect("16 of 28 bytes");
+        let nonce: [u8; NONCE] = nonce.try_into().expect("12 bytes are left");
+        let (id, now) = (StateId(*id), settings.now());
+        let principal = self.principal(call)?.ok_or_else(|| {
+            tracing::error!(
+                "a caller of whom Sealing::bind_principal knows nothing cannot be asked anything"
+            );
+            Unsealed::Request(Error::internal("It is not known who is calling"))
+        })?;
+        let audience = settings.own_audience();
+        let secret = match &self.opened {
+            Some(opened) => opened.claims.secret.clone(),
+            None => Secret::new(*secret),
+        };
+        let mut digester = secret.digester();
+        let claims = match &self.opened {
+            Some(opened) => opened
+                .claims
+                .next(audience, now, settings.ttl, id, &mut digester),
+            None => {
+                let arguments = self.canonical_arguments().map_err(|ambiguous| {
+                    let text =
+                        format!("The arguments can be read in more than one way: {ambiguous}");
+                    Unsealed::Request(Error::invalid_params(text))
+                })?;
+                let life = Life {
+                    now,
+                    ttl: settings.ttl,
+                    call: settings.call_deadline(),
+                };
+                let request = self.request(&arguments, &principal);
+                Claims::first(&request, audience, life, id, secret, &mut digester)
+            }
+        };
+        let mut draft = Draft::default();
+        claims.write(draft.payload());
+        write_ledger(input, draft.payload())?;
+        if draft.sealed_len() > settings.budget
+            && let Some(spill) = &settings.spill
+        {
+            let body = &draft.as_bytes()[claims::LENGTH..];
+            let body = settings.protect.store(&body_of(&id), body).await?;
+            let spilled = Spilled {
+                handle: Handle(random_handle()?),
+                owner: owner(audience, &principal),
+                body: &body,
+                now,
+                keep_until: claims.expires.after(SKEW),
+                quota: settings.quota,
+            };
+            match spill.put(&spilled).await {
+                Ok(Kept::Kept) => {}
+                Ok(refused) => return Err(refused_body(refused)),
+                Err(error) => {
+                    return Err(Trouble::Unavailable(format!("the spill is {error}")).into());
+                }
+            }
+            draft = Draft::default();
+            claims.write(draft.payload());
+            Body::write_handle(spilled.handle, draft.payload());
+        }
+        if call.headers().is_some() {
+            self.tell_about_process_key();
+        }
+        let state = settings.protect.seal(draft, nonce).await?;
+        match state.len() > envelope::encoded_len(settings.longest) {
+            true => {
+                tracing::error!(
+                    bytes = state.len(),
+                    most = settings.longest,
+                    "a state is too large; carry less, or give Sealing::spill a store"
+                );
+                Err(Unsealed::Request(too_large()))
+            }
+            false => Ok(state),
+        }
+    }
+
+    fn tell_about_process_key(&self) {
+        let settings = self.settings;
+        if matches!(settings.protect, Protect::Process(_))
+            && !settings.told.process_key.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "questions are sealed under a random key of this process: an answer that reaches \
+                 another replica, or this server after a restart, is refused; give Sealing::keys \
+                 keys that all replicas have"
+            );
+        }
+    }
+}
+
+/// Why questions were not sealed.
+pub(super) enum Unsealed {
+    /// The request is not one that can be asked about.
+    Request(Error),
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Unsealed {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+fn refused_body(refused: Kept) -> Unsealed {
+    match refused {
+        Kept::OverQuota => {
+            tracing::warn!("a caller has too much in the spill; see Sealing::spill_quota");
+            Unsealed::Request(Error::internal(
+                "Too much is kept for this caller; try again later",
+            ))
+        }
+        _ => {
+            tracing::error!("the spill is full");
+            Unsealed::Request(unavailable())
+        }
+    }
+}
+
+fn random_handle() -> Result<[u8; TAG], Trouble> {
+    random()
+}
+
+/// Writes which questions are asked, and the author's state.
+fn write_ledger(input: &InputRequired, out: &mut Vec<u8>) -> Result<(), Unsealed> {
+    let too_large = |_| {
+        tracing::error!("a state has parts of 16 MiB and more");
+        Unsealed::Request(too_large())
+    };
+    for (key, _) in input.requests() {
+        ledger::write_question(key, out).map_err(too_large)?;
+    }
+    match input.state() {
+        Some(state) => ledger::write_state(state, out).map_err(too_large),
+        None => Ok(()),
+    }
+}
+
+/// The same for all that one principal leaves behind at one server.
+fn owner(audience: &str, principal: &[u8]) -> Owner {
+    let mut hash = Sha256::new();
+    hash.update((audience.len() as u64).to_be_bytes());
+    hash.update(audience);
+    hash.update(principal);
+    let hash: [u8; 32] = hash.finalize().into();
+    let (owner, _) = hash.split_first_chunk().expect("16 of 32 bytes");
+    Owner(*owner)
+}
+
+fn too_large() -> Error {
+    Error::internal("The state of this call is too large")
+}
