@@ -11,7 +11,7 @@ use antiphon_types::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error, MapAccess, Visitor},
+    de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -101,14 +101,17 @@ impl<'a> Answers<'a> {
     /// What the user filled in under `key`, as `T`: nothing unless the form was accepted, with
     /// content that fits. [`elicit`](Self::elicit) tells a refusal from no answer at all.
     pub fn accepted<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let answer = self.elicit(key).given()?;
-        match answer.action {
-            ElicitAction::Accept => {
-                let content = serde_json::Value::Object(answer.content.unwrap_or_default());
-                serde_json::from_value(content).ok()
-            }
-            _ => None,
+        let answer: Elicited<'_> = decode(self.raw(key)?.get()).ok()?;
+        if answer.action != ElicitAction::Accept {
+            return None;
         }
+        let content = answer.content.map_or("{}", RawValue::get);
+        let Object = decode(content).ok()?;
+        decode(content).ok().or_else(|| {
+            // Read more loosely: of members that stand twice, say, the last counts.
+            let content = serde_json::from_str(content).ok()?;
+            serde_json::from_value(content).ok()
+        })
     }
 
     fn read<T: DeserializeOwned>(&self, key: &str) -> Answer<T> {
@@ -132,8 +135,8 @@ impl<'de> Deserialize<'de> for Answers<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut answers = Vec::new();
-                while let Some(entry) = map.next_entry::<Cow<'de, str>, _>()? {
-                    answers.push(entry);
+                while let Some((Key(key), answer)) = map.next_entry()? {
+                    answers.push((key, answer));
                 }
                 if let Some(key) = repeated(&answers) {
                     return Err(A::Error::custom(format!("the key `{key}` stands twice")));
@@ -145,8 +148,94 @@ impl<'de> Deserialize<'de> for Answers<'de> {
     }
 }
 
-/// The first key that stands twice; found in one pass, for there may be many.
+/// A key, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// An [`ElicitResult`] whose content is yet to be read.
+#[derive(Deserialize)]
+struct Elicited<'a> {
+    action: ElicitAction,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(rename = "_meta")]
+    _meta: Option<Object>,
+}
+
+/// Whatever can be read as a map of values, without making one.
+struct Object;
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Passing).map(|()| Self)
+    }
+}
+
+/// Whatever can be read as a value. [`IgnoredAny`](serde::de::IgnoredAny) would also pass over
+/// numbers out of range and halves of characters.
+struct Any;
+
+impl<'de> Deserialize<'de> for Any {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Passing).map(|()| Self)
+    }
+}
+
+struct Passing;
+
+impl<'de> Visitor<'de> for Passing {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element::<Any>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while map.next_entry::<Any, Any>()?.is_some() {}
+        Ok(())
+    }
+}
+
+/// The first key that stands twice. A few are compared one by one, which costs less than to hash
+/// them; many are still found in one pass.
 fn repeated<'k, T>(entries: &'k [(Cow<'_, str>, T)]) -> Option<&'k str> {
+    if entries.len() <= 8 {
+        let twice = |at: &usize| {
+            let mut before = entries[..*at].iter();
+            before.any(|(key, _)| *key == entries[*at].0)
+        };
+        let at = (1..entries.len()).find(twice)?;
+        return Some(&entries[at].0);
+    }
     let mut seen = HashSet::with_capacity(entries.len());
     let mut keys = entries.iter().map(|(key, _)| &**key);
     keys.find(|key| !seen.insert(*key))
@@ -205,6 +294,100 @@ mod tests {
         assert_eq!(answers.keys().count(), 7);
         let some = answers.only(|key| key == "no" || key == "missing");
         assert_eq!(some.keys().collect::<Vec<_>>(), ["no"]);
+    }
+
+    #[test]
+    fn what_is_accepted_is_what_was_elicited() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Inner {
+            n: f64,
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Form {
+            name: Option<String>,
+            inner: Option<Inner>,
+        }
+        let form = |name: Option<&str>, n: Option<f64>| {
+            let (name, inner) = (name.map(str::to_owned), n.map(|n| Inner { n }));
+            Some(Form { name, inner })
+        };
+        let deep = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            format!(r#"{{"action":"accept","content":{{"x":{open}{close}}}}}"#)
+        };
+        let (shallow, deep) = (deep(100), deep(200));
+        for (entry, expected) in [
+            (r#"{"action":"accept"}"#, form(None, None)),
+            (r#"{"action":"accept","content":null}"#, form(None, None)),
+            (
+                r#"{"content":{"name":"\u0041"},"action":"accept","_meta":{"a":[1]},"x":1e999}"#,
+                form(Some("A"), None),
+            ),
+            (
+                r#"{"action":"accept","content":{"name":"a","name":"b"}}"#,
+                form(Some("b"), None),
+            ),
+            (
+                r#"{"action":"accept","content":{"name":7,"name":"b","inner":{"n":1}}}"#,
+                form(Some("b"), Some(1.0)),
+            ),
+            (
+                r#"{"action":"accept","content":{"inner":[2.5],"x":[null,true,-1,1.5,{"y":"z"}]}}"#,
+                form(None, Some(2.5)),
+            ),
+            (&shallow, form(None, None)),
+            (&deep, None),
+            (
+                r#"{"action":"accept","content":{"name":"a","x":1e999}}"#,
+                None,
+            ),
+            (
+                r#"{"action":"accept","content":{"name":"a","x":"\ud800"}}"#,
+                None,
+            ),
+            (r#"{"action":"accept","content":{"\ud800":1}}"#, None),
+            (r#"{"action":"accept","content":{"name":7}}"#, None),
+            (r#"{"action":"accept","content":["a",null]}"#, None),
+            (
+                r#"{"action":"accept","content":{"name":"a"},"content":{}}"#,
+                None,
+            ),
+            (r#"{"action":"accept","action":"accept"}"#, None),
+            (r#"{"action":"accept","content":{},"_meta":[]}"#, None),
+            (
+                r#"{"action":"accept","content":{},"_meta":{"x":[1e999]}}"#,
+                None,
+            ),
+            (r#"{"action":{"accept":null},"content":{}}"#, None),
+            (r#"{"action":"decline","content":{"name":"a"}}"#, None),
+            (r#"{"content":{"name":"a"}}"#, None),
+        ] {
+            let raw = raw(&format!(r#"{{"key":{entry}}}"#));
+            let answers = Answers::parse(Some(&raw)).expect(entry);
+            assert_eq!(answers.accepted::<Form>("key"), expected, "{entry}");
+            let elicited = answers.elicit("key").given();
+            let accepted = elicited.filter(|answer| answer.action == ElicitAction::Accept);
+            let content = accepted.map(|answer| answer.content.unwrap_or_default().into());
+            let content = content.and_then(|content| serde_json::from_value::<Form>(content).ok());
+            assert_eq!(content, expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_found_among_few_and_many() {
+        for count in 1..20 {
+            let keys: Vec<_> = (0..count).map(|at| format!(r#""key {at}":{{}}"#)).collect();
+            let text = keys.join(",");
+            let answers = raw(&format!("{{{text}}}"));
+            let answers = Answers::parse(Some(&answers)).expect("all different");
+            assert_eq!(answers.keys().count(), count);
+            for (at, twin) in keys.iter().enumerate() {
+                let answers = raw(&format!("{{{text},{twin}}}"));
+                let error = Answers::parse(Some(&answers)).expect_err(twin);
+                let told = format!("the key `key {at}` stands twice");
+                assert!(error.message.contains(&told), "{}", error.message);
+            }
+        }
     }
 
     /// MRTR-S-27: null is absent, anything but an object is refused.

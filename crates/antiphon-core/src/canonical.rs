@@ -13,7 +13,7 @@
 //! `#0e0;`. Where the exponent, as written or in the result, is beyond 64 bits, the number stands
 //! as it was spelt between `~` and `;`, and other spellings of it differ. Strings are not normalised.
 
-use std::{fmt, ops::Range};
+use std::{cmp::Ordering, fmt};
 
 use crate::negotiate::shown;
 
@@ -38,7 +38,8 @@ const LEVELS: usize = 128;
 /// ```
 pub fn canonical(json: &str, out: &mut Vec<u8>) -> Result<(), Ambiguous> {
     let before = out.len();
-    out.reserve(json.len());
+    // Enough for most, with room to put members in order.
+    out.reserve(2 * json.len());
     let mut reader = Reader {
         text: json,
         at: 0,
@@ -47,11 +48,18 @@ pub fn canonical(json: &str, out: &mut Vec<u8>) -> Result<(), Ambiguous> {
         scratch: Vec::new(),
         fault: None,
     };
-    let read = reader.whole();
-    if read.is_err() {
-        out.truncate(before);
+    let fault = match reader.whole() {
+        Ok(()) => reader.fault,
+        Err(Broken::NotJson) => Some(Ambiguous::NotJson),
+        Err(Broken::TooDeep) => Some(Ambiguous::TooDeep),
+    };
+    match fault {
+        None => Ok(()),
+        Some(fault) => {
+            out.truncate(before);
+            Err(fault)
+        }
     }
-    read
 }
 
 /// Why a JSON text has no canonical form.
@@ -89,56 +97,75 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     out: &'a mut Vec<u8>,
-    /// The members so far of all objects that are open, innermost last.
+    /// The members so far of all objects that are open and have more than a few, innermost last.
     members: Vec<Member>,
+    /// A string with escapes, decoded.
     scratch: Vec<u8>,
     /// The first thing wrong in what is JSON so far.
     fault: Option<Ambiguous>,
 }
 
+/// So many members of an object are noted on the stack.
+const FEW: usize = 6;
+
 /// Where a member was written.
+#[derive(Clone, Copy, Default)]
 struct Member {
-    whole: Range<usize>,
+    begin: usize,
     /// The bytes of its name.
-    name: Range<usize>,
+    name: (usize, usize),
+    end: usize,
+}
+
+impl Member {
+    fn name<'o>(&self, out: &'o [u8]) -> &'o [u8] {
+        &out[self.name.0..self.name.1]
+    }
+}
+
+/// What is not read any further; small, for it is handed up often.
+#[derive(Clone, Copy)]
+enum Broken {
+    NotJson,
+    TooDeep,
 }
 
 impl<'a> Reader<'a> {
-    fn whole(&mut self) -> Result<(), Ambiguous> {
+    fn whole(&mut self) -> Result<(), Broken> {
         self.value(0)?;
         self.space();
         if self.at < self.text.len() {
-            return Err(Ambiguous::NotJson);
+            return Err(Broken::NotJson);
         }
-        self.fault.take().map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Reads a value inside of so many others.
-    fn value(&mut self, depth: usize) -> Result<(), Ambiguous> {
+    fn value(&mut self, depth: usize) -> Result<(), Broken> {
         self.space();
         match self.peek() {
-            Some(b'"') => self.string().map(drop),
+            Some(b'"') => self.string().map(|_| ()),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b'{' | b'[') if depth == LEVELS => Err(Ambiguous::TooDeep),
+            Some(b'{' | b'[') if depth == LEVELS => Err(Broken::TooDeep),
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
             Some(b't') => self.word("true"),
             Some(b'f') => self.word("false"),
             Some(b'n') => self.word("null"),
-            _ => Err(Ambiguous::NotJson),
+            _ => Err(Broken::NotJson),
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Ambiguous> {
+    fn word(&mut self, word: &str) -> Result<(), Broken> {
         if !self.rest().starts_with(word.as_bytes()) {
-            return Err(Ambiguous::NotJson);
+            return Err(Broken::NotJson);
         }
         self.at += word.len();
         self.out.push(word.as_bytes()[0]);
         Ok(())
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), Ambiguous> {
+    fn array(&mut self, depth: usize) -> Result<(), Broken> {
         self.at += 1;
         self.out.push(b'[');
         self.space();
@@ -154,73 +181,89 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), Ambiguous> {
+    fn object(&mut self, depth: usize) -> Result<(), Broken> {
         self.at += 1;
         self.out.push(b'{');
         let (start, first) = (self.out.len(), self.members.len());
-        let mut ordered = true;
         self.space();
         if !self.eat(b'}') {
+            let mut few = [Member::default(); FEW];
+            let (mut count, mut ordered) = (0, true);
+            let mut last = Member::default();
             loop {
-                self.space();
-                let begin = self.out.len();
-                let name = self.string()?;
-                ordered &= self.follows(first, &name);
-                self.space();
-                if !self.eat(b':') {
-                    return Err(Ambiguous::NotJson);
-                }
+                let mut member = self.name()?;
+                ordered &= count == 0
+                    || compare(last.name(self.out), member.name(self.out)) == Ordering::Less;
                 self.value(depth)?;
-                let whole = begin..self.out.len();
-                self.members.push(Member { whole, name });
+                member.end = self.out.len();
+                last = member;
+                match few.get_mut(count) {
+                    Some(place) => *place = member,
+                    None => self.one_of_many(&few[..], count, member),
+                }
+                count += 1;
                 if self.ends(b'}')? {
                     break;
                 }
             }
+            if !ordered {
+                match few.get_mut(..count) {
+                    Some(members) => order(members, start, self.out, &mut self.fault),
+                    None => order(&mut self.members[first..], start, self.out, &mut self.fault),
+                }
+            }
+            self.members.truncate(first);
         }
-        if !ordered {
-            self.order(start, first);
-        }
-        self.members.truncate(first);
         self.out.push(b'}');
         Ok(())
     }
 
-    /// Whether a name comes after that of the member before, in the object whose members begin
-    /// at `first`.
-    fn follows(&self, first: usize, name: &Range<usize>) -> bool {
-        let Some(last) = self.members[first..].last() else {
-            return true;
-        };
-        self.out[last.name.clone()] < self.out[name.clone()]
+    /// Notes the member that comes after `count` others, more than a few.
+    #[cold]
+    fn one_of_many(&mut self, few: &[Member], count: usize, member: Member) {
+        if count == few.len() {
+            self.members.extend_from_slice(few);
+        }
+        self.members.push(member);
     }
 
-    /// Puts the members of the object that was written from `start` on in order.
-    fn order(&mut self, start: usize, first: usize) {
-        let members = &mut self.members[first..];
-        let name = |member: &Member| &self.out[member.name.clone()];
-        members.sort_unstable_by(|a, b| name(a).cmp(name(b)));
-        if let Some(twins) = members
-            .windows(2)
-            .find(|two| name(&two[0]) == name(&two[1]))
-        {
-            let name = String::from_utf8_lossy(name(&twins[0])).into_owned();
-            self.fault.get_or_insert(Ambiguous::Repeated(name));
-            return;
+    /// Reads the name of a member and the colon.
+    fn name(&mut self) -> Result<Member, Broken> {
+        self.space();
+        if self.peek() != Some(b'"') {
+            return Err(Broken::NotJson);
         }
-        self.scratch.clear();
-        for member in members {
-            self.scratch
-                .extend_from_slice(&self.out[member.whole.clone()]);
+        let begin = self.out.len();
+        let start = self.string()?;
+        self.space();
+        if !self.eat(b':') {
+            return Err(Broken::NotJson);
         }
-        self.out[start..].copy_from_slice(&self.scratch);
+        let end = self.out.len();
+        Ok(Member {
+            begin,
+            name: (start, end),
+            end,
+        })
     }
 
-    /// Reads a string, and says where its bytes were written.
-    fn string(&mut self) -> Result<Range<usize>, Ambiguous> {
-        if !self.eat(b'"') {
-            return Err(Ambiguous::NotJson);
+    /// Reads a string from its quote on, and says where its bytes, up to the end, were written.
+    fn string(&mut self) -> Result<usize, Broken> {
+        self.at += 1;
+        match self.rest().first_chunk() {
+            Some(window) => match closes(window) {
+                Some(length) => {
+                    self.at += length + 1;
+                    Ok(write_short(window, length, self.out))
+                }
+                None => self.any_string(),
+            },
+            None => self.any_string(),
         }
+    }
+
+    /// The same from behind the quote, for a string of any length, with escapes or without.
+    fn any_string(&mut self) -> Result<usize, Broken> {
         let run = self.run()?;
         if self.eat(b'"') {
             return Ok(write_string(run, self.out));
@@ -236,20 +279,20 @@ impl<'a> Reader<'a> {
     }
 
     /// The bytes up to the next quote or backslash.
-    fn run(&mut self) -> Result<&'a [u8], Ambiguous> {
+    fn run(&mut self) -> Result<&'a [u8], Broken> {
         let rest = self.rest();
-        let end = memchr::memchr2(b'"', b'\\', rest).ok_or(Ambiguous::NotJson)?;
+        let end = memchr::memchr2(b'"', b'\\', rest).ok_or(Broken::NotJson)?;
         let run = &rest[..end];
         // Without an early end, so that it is vectorised.
         if run.iter().fold(false, |bad, byte| bad | (*byte < b' ')) {
-            return Err(Ambiguous::NotJson);
+            return Err(Broken::NotJson);
         }
         self.at += end;
         Ok(run)
     }
 
     /// Decodes an escape into the scratch buffer.
-    fn escape(&mut self) -> Result<(), Ambiguous> {
+    fn escape(&mut self) -> Result<(), Broken> {
         self.at += 1;
         let byte = match self.next()? {
             byte @ (b'"' | b'\\' | b'/') => byte,
@@ -259,14 +302,14 @@ impl<'a> Reader<'a> {
             b'r' => b'\r',
             b't' => b'\t',
             b'u' => return self.unicode(),
-            _ => return Err(Ambiguous::NotJson),
+            _ => return Err(Broken::NotJson),
         };
         self.scratch.push(byte);
         Ok(())
     }
 
     /// Decodes what follows `\u`: a character, or half of one with the other half behind it.
-    fn unicode(&mut self) -> Result<(), Ambiguous> {
+    fn unicode(&mut self) -> Result<(), Broken> {
         let mut code = self.unit()?;
         if (0xd800..0xdc00).contains(&code) && self.rest().starts_with(b"\\u") {
             self.at += 2;
@@ -288,21 +331,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Four hexadecimal digits.
-    fn unit(&mut self) -> Result<u32, Ambiguous> {
+    fn unit(&mut self) -> Result<u32, Broken> {
         let mut unit = 0;
         for _ in 0..4 {
             let digit = char::from(self.next()?).to_digit(16);
-            unit = unit << 4 | digit.ok_or(Ambiguous::NotJson)?;
+            unit = unit << 4 | digit.ok_or(Broken::NotJson)?;
         }
         Ok(unit)
     }
 
-    fn number(&mut self) -> Result<(), Ambiguous> {
+    fn number(&mut self) -> Result<(), Broken> {
         let start = self.at;
         let negative = self.eat(b'-');
         let whole = self.digits()?;
         if whole.len() > 1 && whole.starts_with('0') {
-            return Err(Ambiguous::NotJson);
+            return Err(Broken::NotJson);
         }
         let fraction = if self.eat(b'.') { self.digits()? } else { "" };
         let exponent = if self.eat(b'e') || self.eat(b'E') {
@@ -316,8 +359,8 @@ impl<'a> Reader<'a> {
                 let digits = whole.trim_end_matches('0');
                 (digits, "", (whole.len() - digits.len()) as i64)
             }
-            ("0", _) => (fraction.trim_start_matches('0'), "", before(fraction)),
-            _ => (whole, fraction, before(fraction)),
+            ("0", _) => (fraction.trim_start_matches('0'), "", last_power(fraction)),
+            _ => (whole, fraction, last_power(fraction)),
         };
         if digits.is_empty() {
             self.out.extend_from_slice(b"#0e0;");
@@ -342,7 +385,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What follows the `e` of a number; `None` if it is beyond 64 bits.
-    fn exponent(&mut self) -> Result<Option<i64>, Ambiguous> {
+    fn exponent(&mut self) -> Result<Option<i64>, Broken> {
         let start = self.at;
         let _sign = self.eat(b'+') || self.eat(b'-');
         self.digits()?;
@@ -350,29 +393,32 @@ impl<'a> Reader<'a> {
     }
 
     /// One decimal digit or more.
-    fn digits(&mut self) -> Result<&'a str, Ambiguous> {
+    fn digits(&mut self) -> Result<&'a str, Broken> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
         match &self.text[start..self.at] {
-            "" => Err(Ambiguous::NotJson),
+            "" => Err(Broken::NotJson),
             digits => Ok(digits),
         }
     }
 
     /// Whether a list of items ends here; if not, there is another.
-    fn ends(&mut self, close: u8) -> Result<bool, Ambiguous> {
+    fn ends(&mut self, close: u8) -> Result<bool, Broken> {
         self.space();
         match self.next()? {
             b',' => Ok(false),
             byte if byte == close => Ok(true),
-            _ => Err(Ambiguous::NotJson),
+            _ => Err(Broken::NotJson),
         }
     }
 
     fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+        while let Some(byte) = self.peek()
+            && byte <= b' '
+            && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+        {
             self.at += 1;
         }
     }
@@ -383,8 +429,8 @@ impl<'a> Reader<'a> {
         there
     }
 
-    fn next(&mut self) -> Result<u8, Ambiguous> {
-        let byte = self.peek().ok_or(Ambiguous::NotJson)?;
+    fn next(&mut self) -> Result<u8, Broken> {
+        let byte = self.peek().ok_or(Broken::NotJson)?;
         self.at += 1;
         Ok(byte)
     }
@@ -399,21 +445,103 @@ impl<'a> Reader<'a> {
 }
 
 /// The power of ten of the last digit of a fraction. No text is so long that it does not fit.
-fn before(fraction: &str) -> i64 {
+fn last_power(fraction: &str) -> i64 {
     -(fraction.len() as i64)
 }
 
+/// Puts the members of the object that was written from `start` on in order.
+fn order(members: &mut [Member], start: usize, out: &mut Vec<u8>, fault: &mut Option<Ambiguous>) {
+    members.sort_unstable_by(|a, b| compare(a.name(out), b.name(out)));
+    if let Some(twins) = members
+        .windows(2)
+        .find(|two| two[0].name(out) == two[1].name(out))
+    {
+        let name = String::from_utf8_lossy(twins[0].name(out)).into_owned();
+        fault.get_or_insert(Ambiguous::Repeated(name));
+        return;
+    }
+    // Once more behind, in order, and from there back to where they belong.
+    let end = out.len();
+    out.reserve(end - start);
+    for member in members {
+        out.extend_from_within(member.begin..member.end);
+    }
+    out.copy_within(end.., start);
+    out.truncate(end);
+}
+
+/// Compares two names; mostly the first byte tells.
+fn compare(one: &[u8], other: &[u8]) -> Ordering {
+    match (one.first(), other.first()) {
+        (Some(a), Some(b)) if a != b => a.cmp(b),
+        _ => one.cmp(other),
+    }
+}
+
+/// What a short string is looked for in: itself, the quote and what follows.
+type Window = [u8; 16];
+
+/// Where a string closes that begins with the window, if that is in the window, and nothing before
+/// it needs a closer look.
+fn closes(window: &Window) -> Option<usize> {
+    let (low, high) = window.split_at(8);
+    let word = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
+    let at = match stops(word(low)) {
+        0 => 8 + stops(word(high)).trailing_zeros() as usize / 8,
+        stops => stops.trailing_zeros() as usize / 8,
+    };
+    (window.get(at) == Some(&b'"')).then_some(at)
+}
+
+/// Has the top bit of the first byte set that is a quote, a backslash or a control character, and
+/// none below it.
+fn stops(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Borrows reach only bytes above one that is itself less.
+    let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
+    // With its second bit turned, a quote comes right behind the control characters.
+    let quote_or_control = less(word ^ (ONES << 1), b' ' + 1);
+    let backslash = less(word ^ (ONES * u64::from(b'\\')), 1);
+    (quote_or_control | backslash) & (ONES << 7)
+}
+
+/// Writes the first `length` bytes of a window as a string, and says where they are.
+fn write_short(window: &Window, length: usize, out: &mut Vec<u8>) -> usize {
+    // Copies of known size need no call.
+    let mut form = [b's'; 20];
+    let head = if length < 10 {
+        form[1] = b'0' + length as u8;
+        form[2] = b':';
+        form[3..19].copy_from_slice(window);
+        3
+    } else {
+        form[1] = b'1';
+        form[2] = b'0' + (length % 10) as u8;
+        form[3] = b':';
+        form[4..].copy_from_slice(window);
+        4
+    };
+    let start = out.len() + head;
+    out.extend_from_slice(&form);
+    out.truncate(start + length);
+    start
+}
+
 /// Writes a string, and says where its bytes are.
-fn write_string(bytes: &[u8], out: &mut Vec<u8>) -> Range<usize> {
+fn write_string(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     out.push(b's');
     write_decimal(bytes.len() as u64, out);
     out.push(b':');
     let start = out.len();
     out.extend_from_slice(bytes);
-    start..out.len()
+    start
 }
 
 fn write_decimal(mut number: u64, out: &mut Vec<u8>) {
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -640,6 +768,67 @@ mod tests {
         for text in plain.chain(odd) {
             assert_eq!(form(text), Err(Ambiguous::NotJson), "{text}");
             assert!(serde_json::from_str::<IgnoredAny>(text).is_err(), "{text}");
+        }
+    }
+
+    /// Short strings are read by words, and the last ones of a text are not.
+    #[test]
+    fn a_string_of_any_length_is_read_whole_anywhere() {
+        for length in 0..120 {
+            for filling in [
+                "a",
+                " ",
+                "!",
+                "#",
+                "[",
+                "]",
+                "\u{7f}",
+                "é",
+                "\u{800}",
+                "\u{10ffff}",
+            ] {
+                let text = filling.repeat(length);
+                let expected = format!("s{}:{text}", text.len());
+                let json = format!("\"{text}\"");
+                assert_eq!(form(&json), Ok(expected.clone()), "{json}");
+                let json = format!("[\"{text}\",\"{text}\\\\\",1234567890123456789]");
+                let escaped = format!("s{}:{text}\\", text.len() + 1);
+                let expected = format!("[{expected}{escaped}#1234567890123456789e0;]");
+                assert_eq!(form(&json), Ok(expected), "{json}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_control_character_is_refused_anywhere() {
+        for (length, at) in (1..40).flat_map(|length| (0..length).map(move |at| (length, at))) {
+            for control in ['\0', '\u{2}', '\t', '\n', '\u{1f}'] {
+                let mut text = "x".repeat(length);
+                text.replace_range(at..=at, control.encode_utf8(&mut [0; 4]));
+                for json in [format!("\"{text}\""), format!("[\"{text}\",\"{text}\"]")] {
+                    assert_eq!(form(&json), Err(Ambiguous::NotJson), "{json:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_members_and_many_are_put_in_order_alike() {
+        for count in 1..3 * FEW {
+            let names: Vec<_> = (0..count).map(|at| format!("{at:02}")).collect();
+            let written = |name: &String| format!(r#""{name}":{{"b":"{name}","a":[]}}"#);
+            let mut members: Vec<_> = names.iter().map(written).collect();
+            let sorted = |name: &String| format!("s2:{name}{{s1:a[]s1:bs2:{name}}}");
+            let expected = format!("{{{}}}", names.iter().map(sorted).collect::<String>());
+            for _ in 0..count {
+                members.rotate_left(1);
+                let json = format!("{{{}}}", members.join(","));
+                assert_eq!(form(&json).as_ref(), Ok(&expected), "{json}");
+            }
+            for twin in &names {
+                let json = format!("{{{},{}}}", members.join(","), written(twin));
+                assert_eq!(form(&json), Err(Ambiguous::Repeated(twin.clone())));
+            }
         }
     }
 

@@ -21,6 +21,9 @@ const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 const ROOTS: &str = "roots/list";
 
+/// So many keys are compared one by one, which costs less than to hash them.
+const FEW: usize = 8;
+
 /// One question to the client: a bare `method` and `params`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -300,8 +303,17 @@ impl InputRequired {
 
     /// The first key used twice; a result that has one must not be sent.
     pub fn duplicate_key(&self) -> Option<&str> {
-        let mut seen = HashSet::new();
-        let mut keys = self.requests.iter().map(|(key, _)| key.as_str());
+        let requests = &self.requests;
+        if requests.len() <= FEW {
+            let twice = |at: &usize| {
+                let mut before = requests[..*at].iter();
+                before.any(|(key, _)| *key == requests[*at].0)
+            };
+            let at = (1..requests.len()).find(twice)?;
+            return Some(&requests[at].0);
+        }
+        let mut seen = HashSet::with_capacity(requests.len());
+        let mut keys = requests.iter().map(|(key, _)| key.as_str());
         keys.find(|key| !seen.insert(*key))
     }
 
@@ -620,6 +632,19 @@ mod tests {
             ),
         ] {
             assert_eq!(to_value(round.required_capabilities()).unwrap(), required);
+        }
+    }
+
+    #[test]
+    fn a_key_used_twice_is_found_among_few_and_many() {
+        for count in 1..3 * FEW {
+            let ask = |round: InputRequired, at| round.and(format!("{at}"), InputRequest::roots());
+            let round = (1..count).fold(InputRequired::ask("0", InputRequest::roots()), ask);
+            assert_eq!(round.duplicate_key(), None);
+            for at in 0..count {
+                let twice = ask(ask(round.clone(), at), 0);
+                assert_eq!(twice.duplicate_key(), Some(&*at.to_string()));
+            }
         }
     }
 

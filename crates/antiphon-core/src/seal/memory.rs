@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap, VecDeque, hash_map::Entry},
     fmt,
+    hash::{BuildHasherDefault, Hasher},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -101,7 +102,7 @@ impl Guard for MemoryStore {
 /// What is known of the states that were presented.
 #[derive(Default)]
 struct Guarded {
-    states: HashMap<StateId, State>,
+    states: HashMap<StateId, State, BuildHasherDefault<AsRandom>>,
     /// When to forget which.
     expiring: Expiring<StateId>,
     /// The answers that are kept, oldest first.
@@ -182,14 +183,15 @@ impl Guarded {
     }
 
     fn end(&mut self, id: &StateId, holder: &Holder, ending: Ending<'_>, most: usize) {
-        if self.held(id, holder).is_none() {
+        let Entry::Occupied(mut state) = self.states.entry(*id) else {
+            return;
+        };
+        if !matches!(&state.get().step, Step::Claimed { holder: by, .. } if by == holder) {
             return;
         }
         let answer = match ending {
             Ending::Released => {
-                if let Some(state) = self.states.get_mut(id) {
-                    state.step = Step::Released;
-                }
+                state.get_mut().step = Step::Released;
                 return;
             }
             Ending::Answered(answer) if answer.len() <= most => Some(answer),
@@ -199,9 +201,7 @@ impl Guarded {
             self.answer_bytes += answer.len();
             self.answered.push_back(*id);
         }
-        if let Some(state) = self.states.get_mut(id) {
-            state.step = Step::Done(answer.map(Into::into));
-        }
+        state.get_mut().step = Step::Done(answer.map(Into::into));
         while self.answer_bytes > most
             && let Some(oldest) = self.answered.pop_front()
         {
@@ -253,7 +253,7 @@ impl Spill for MemoryStore {
 
 #[derive(Default)]
 struct Bodies {
-    kept: HashMap<Handle, Body>,
+    kept: HashMap<Handle, Body, BuildHasherDefault<AsRandom>>,
     expiring: Expiring<Handle>,
     /// How many bytes each owner has here.
     owned: HashMap<Owner, u64>,
@@ -331,6 +331,25 @@ impl<T: Ord> Expiring<T> {
             return None;
         }
         self.0.pop_first().map(|(_, what)| what)
+    }
+}
+
+/// Takes numbers that are random already, and that no peer chooses, for their own hash.
+#[derive(Debug, Default)]
+struct AsRandom(u64);
+
+impl Hasher for AsRandom {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk() {
+            self.0 ^= u64::from_le_bytes(*first);
+        }
+    }
+
+    /// Of an array's length, which goes before it.
+    fn write_usize(&mut self, _length: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
