@@ -8,7 +8,7 @@
 //!
 //! # Writing a store
 //!
-//! A store implements [`Guard`], [`Spill`] or both: three methods and two, whose documentation is
+//! A store implements [`Guard`], [`Spill`] or both: four methods and three, whose documentation is
 //! the contract. What is easily got wrong:
 //!
 //! - **One wins.** [`Guard::claim`] looks and writes in one step. Where the database has no such
