@@ -16,9 +16,11 @@ pub type Storing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unavailable>> + 
 ///
 /// Every method is atomic: of any number of [`claim`](Self::claim)s on one id, from any number of
 /// processes that share the store, one gets [`Standing::Yours`]. A claim that was granted must be
-/// as durable as the store promises before it is. What a store knows of an id is kept until
-/// [`Claim::keep_until`]: when there is no room left, claims are refused ([`Standing::Full`]), and
-/// nothing is thrown away early but recorded answers.
+/// as durable as the store promises before it is. A lease lasts while `now < lease_until`: from
+/// [`Claim::lease_until`] on, that moment included, a claim that has not ended is
+/// [`Standing::Lost`]. What a store knows of an id is kept while `now <= keep_until`, with
+/// [`Claim::keep_until`] itself: when there is no room left, claims are refused
+/// ([`Standing::Full`]), and nothing is thrown away early but recorded answers.
 pub trait Guard: Send + Sync + 'static {
     /// Claims a state, or says how it stands with it.
     fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing>;
@@ -62,9 +64,9 @@ pub struct Claim {
     pub holder: Holder,
     /// What time it is.
     pub now: Moment,
-    /// Until when it is claimed, unless the claim is renewed.
+    /// Until when it is claimed, unless the claim is renewed: while `now` is before this.
     pub lease_until: Moment,
-    /// Until when this is to be remembered.
+    /// Until when this is to be remembered, this moment included.
     pub keep_until: Moment,
     /// Whether to take over a claim that was lost, if it was made with the same answers.
     pub take_over: bool,

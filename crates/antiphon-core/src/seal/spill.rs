@@ -6,6 +6,9 @@ use super::guard::{Storing, hexadecimal};
 use crate::moment::Moment;
 
 /// Keeps bodies, sealed already, until they expire.
+///
+/// A body is there while `now < keep_until`. From [`Spilled::keep_until`] on, that moment included,
+/// it is not found; once that has passed, it no longer counts against the quota.
 pub trait Spill: Send + Sync + 'static {
     /// Keeps a body under its handle, which is new, unless the owner has too much there.
     fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept>;
@@ -38,7 +41,7 @@ pub struct Spilled<'a> {
     pub body: &'a [u8],
     /// What time it is.
     pub now: Moment,
-    /// Until when.
+    /// Until when: while `now` is before this.
     pub keep_until: Moment,
     /// Most bytes that this owner may have there, this body included; bodies that have expired do
     /// not count.
