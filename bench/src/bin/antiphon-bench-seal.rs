@@ -45,7 +45,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
         principal: &[0; 4],
     };
     let now = Moment::from_millis(1_800_000_000_000);
-    let mut arguments = Vec::with_capacity(64);
+    let mut arguments = Vec::new();
     canonical(ARGUMENTS, &mut arguments).expect("JSON");
     let life = Life {
         now,
@@ -73,7 +73,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
     };
     let payload = envelope::open(ring, bytes).expect("ours");
     let (claims, body) = Claims::read(payload.as_bytes()).expect("claims");
-    let mut arguments = Vec::with_capacity(64);
+    let mut arguments = Vec::new();
     canonical(ARGUMENTS, &mut arguments).expect("JSON");
     let mut digester = claims.secret.digester();
     let checked = claims.check(&request(&arguments), ["bench"], now, &mut digester);

@@ -82,18 +82,8 @@ pub struct Digester(ManuallyDrop<Cmac<Aes128>>);
 impl Digester {
     /// The digest of these bytes.
     pub fn of(&mut self, what: Of, bytes: &[u8]) -> Digest {
-        // One piece is cheaper than two, and most texts are short.
-        let mut piece = [what.tag(); 64];
-        match piece.get_mut(1..=bytes.len()) {
-            Some(rest) => {
-                rest.copy_from_slice(bytes);
-                self.0.update(&piece[..=bytes.len()]);
-            }
-            None => {
-                self.0.update(&piece[..1]);
-                self.0.update(bytes);
-            }
-        }
+        self.0.update(&[what.tag()]);
+        self.0.update(bytes);
         self.0.finalize_reset().into_bytes().into()
     }
 

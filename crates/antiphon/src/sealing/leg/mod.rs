@@ -83,7 +83,7 @@ impl<'a> Leg<'a> {
 
     fn canonical_arguments(&self) -> Result<Vec<u8>, Ambiguous> {
         let arguments = self.bound.arguments.map_or("{}", RawValue::get);
-        let mut bytes = Vec::with_capacity(arguments.len() + 16);
+        let mut bytes = Vec::new();
         canonical(arguments, &mut bytes)?;
         Ok(bytes)
     }

@@ -117,7 +117,7 @@ fn fingerprint(
     answers: &Answers<'_>,
     digester: &mut Digester,
 ) -> Result<Fingerprint, Error> {
-    let mut bytes = Vec::with_capacity(64);
+    let mut bytes = Vec::new();
     for key in &ledger.pending {
         match answers.raw(key) {
             None => bytes.push(b'-'),
