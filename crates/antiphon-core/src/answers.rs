@@ -16,7 +16,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 /// The entries of `inputResponses`, by key.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Answers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 /// One entry, read as the answer to one kind of question.
@@ -57,6 +57,16 @@ impl<'a> Answers<'a> {
                 ErrorObject::invalid_params(error)
             }),
         }
+    }
+
+    /// Entries that were read before, each under a key of its own.
+    pub fn of(entries: impl IntoIterator<Item = (&'a str, &'a RawValue)>) -> Self {
+        let entries = entries.into_iter();
+        Self(
+            entries
+                .map(|(key, raw)| (Cow::Borrowed(key), raw))
+                .collect(),
+        )
     }
 
     /// Whether there are none.

@@ -39,6 +39,7 @@ struct Kept {
     trace: TraceContext,
     arguments: Option<Box<RawValue>>,
     responses: Responses,
+    unsolicited: Option<Box<RawValue>>,
     state: Option<String>,
     flow: Option<FlowId>,
     progress: Progress,
@@ -132,7 +133,7 @@ impl Call {
     /// # Errors
     /// `-32602` for a map that names a key twice.
     pub fn unsolicited_responses(&self) -> Result<Answers<'_>, Stop> {
-        Ok(self.0.responses.all()?)
+        Ok(Answers::parse(self.0.unsolicited.as_deref())?)
     }
 
     /// The state that was sent with the questions of the round before, as `S`: see
@@ -196,6 +197,7 @@ impl<S: Sync> FromCall<S> for Call {
             trace: call.trace(),
             arguments: call.arguments().map(ToOwned::to_owned),
             responses: Responses::of(call),
+            unsolicited: call.round().responses.map(ToOwned::to_owned),
             state: call.request_state_text().map(str::to_owned),
             flow: call.flow(),
             progress: call.progress(),

@@ -319,9 +319,9 @@ impl<'a> Context<'a> {
 
     /// The answers to the questions that were asked in the round before.
     pub fn responses(&self) -> Answers<'a> {
-        let asked = |key: &str| self.leg.is_some_and(|leg| leg.asked(key));
-        // A map that names a key twice did not get here.
-        self.round.answers().unwrap_or_default().only(asked)
+        self.leg
+            .map(|leg| leg.answers().clone())
+            .unwrap_or_default()
     }
 
     /// All answers this request brought, whether or not they were ever asked for: a client can
@@ -358,12 +358,6 @@ impl<'a> Context<'a> {
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.leg.and_then(Leg::flow)
-    }
-
-    /// The keys of the questions that were asked in the round before.
-    pub(crate) fn asked_keys(&self) -> Vec<String> {
-        let keys = self.leg.into_iter().flat_map(Leg::pending);
-        keys.map(str::to_owned).collect()
     }
 
     /// Attaches a value to this call, for [`Extension<T>`](crate::Extension) further in.

@@ -342,12 +342,12 @@ impl Hosted {
         &'a self,
         call: &Call<'_>,
         bound: Bound<'a>,
-        round: Round<'_>,
+        round: Round<'a>,
     ) -> Result<Leg<'a>, Error> {
         let sealing = &self.0.settings.sealing;
         match round.is_first() {
             true => Ok(Leg::first(sealing, bound)),
-            false => Leg::open(sealing, call, bound, round).await,
+            false => Box::pin(Leg::open(sealing, call, bound, round)).await,
         }
     }
 

@@ -21,6 +21,7 @@ impl Leg<'_> {
         call: &raw::Call<'_>,
         work: impl Future<Output = Result<Reply<T>, Error>>,
     ) -> Result<Reply<T>, Error> {
+        // What few requests need is kept out of the future that all of them have.
         if self.brings_state() {
             let work = async {
                 // A panic is an end like others, and must not look like work that goes on.
@@ -30,11 +31,11 @@ impl Leg<'_> {
                 self.give_back().await;
                 answer
             };
-            return self.holding(pin!(work)).await;
+            return Box::pin(async { self.holding(pin!(work)).await }).await;
         }
         match work.await {
             Ok(Reply::InputRequired(input)) => {
-                self.close(call, Ok(Reply::InputRequired(input))).await
+                Box::pin(self.close(call, Ok(Reply::InputRequired(input)))).await
             }
             answer => answer,
         }

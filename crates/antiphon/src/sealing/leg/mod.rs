@@ -13,6 +13,7 @@ mod seal;
 use std::sync::{Mutex, OnceLock, atomic::Ordering};
 
 use antiphon_core::{
+    answers::Answers,
     canonical::{Ambiguous, canonical},
     ledger::Ledger,
     negotiate::shown,
@@ -44,6 +45,8 @@ pub(crate) struct Leg<'a> {
     settings: &'a Settings,
     bound: Bound<'a>,
     opened: Option<Box<Opened>>,
+    /// The answers to what was asked.
+    answers: Answers<'a>,
     /// Set once the state is claimed: by whom, if anybody remembers.
     claimed: OnceLock<Option<Holder>>,
     /// A claim that may have been granted, and under which nothing is done.
@@ -66,6 +69,7 @@ impl<'a> Leg<'a> {
             settings: &sealing.settings,
             bound,
             opened: None,
+            answers: Answers::default(),
             claimed: OnceLock::new(),
             loose: Mutex::default(),
             recorded: OnceLock::new(),
@@ -123,16 +127,15 @@ impl<'a> Leg<'a> {
         self.opened.as_ref()?.ledger.state.as_deref()
     }
 
+    /// The answers to what was asked.
+    pub(crate) fn answers(&self) -> &Answers<'a> {
+        &self.answers
+    }
+
     /// Whether a question is pending under this key.
     pub(crate) fn asked(&self, key: &str) -> bool {
         let opened = self.opened.as_ref();
         opened.is_some_and(|opened| opened.ledger.asks(key))
-    }
-
-    /// The keys that questions are pending under.
-    pub(crate) fn pending(&self) -> impl Iterator<Item = &str> {
-        let pending = self.opened.iter().flat_map(|it| &it.ledger.pending);
-        pending.map(String::as_str)
     }
 
     /// What the call is called in logs, if it was asked something before.

@@ -32,7 +32,7 @@ impl<'a> Leg<'a> {
         sealing: &'a Sealing,
         call: &raw::Call<'_>,
         bound: Bound<'a>,
-        round: Round<'_>,
+        round: Round<'a>,
     ) -> Result<Self, Error> {
         let mut leg = Self::first(sealing, bound);
         let answers = round.answers()?;
@@ -46,11 +46,12 @@ impl<'a> Leg<'a> {
         let mut flow = None;
         match leg.try_open(call, state, &answers, &mut flow).await {
             Ok((claims, ledger, mut digester)) => {
-                let answers = fingerprint(&ledger, &answers, &mut digester)?;
+                let fingerprint = fingerprint(&ledger, &answers, &mut digester)?;
+                leg.answers = answers.only(|key| ledger.asks(key));
                 leg.opened = Some(Box::new(Opened {
                     claims,
                     ledger,
-                    answers,
+                    answers: fingerprint,
                 }));
                 Ok(leg)
             }

@@ -24,35 +24,29 @@ use crate::{
 /// # let _ = antiphon::Server::<()>::new("shop", "1.0").tool("places", places);
 /// ```
 #[derive(Clone, Default)]
-pub struct Responses {
-    given: Option<Box<RawValue>>,
-    asked: Vec<String>,
-}
+pub struct Responses(Vec<(String, Box<RawValue>)>);
 
 impl Responses {
     /// To be looked at by key.
     pub fn answers(&self) -> Answers<'_> {
-        let asked = |key: &str| self.asked.iter().any(|asked| asked == key);
-        self.all().unwrap_or_default().only(asked)
-    }
-
-    /// All that came, asked for or not.
-    pub(crate) fn all(&self) -> Result<Answers<'_>, antiphon_types::ErrorObject> {
-        Answers::parse(self.given.as_deref())
+        Answers::of(self.0.iter().map(|(key, answer)| (key.as_str(), &**answer)))
     }
 
     pub(crate) fn of(call: &Context<'_>) -> Self {
-        Self {
-            given: call.round().responses.map(ToOwned::to_owned),
-            asked: call.asked_keys(),
-        }
+        let answers = call.responses();
+        let given = answers
+            .keys()
+            .filter_map(|key| Some((key.to_owned(), answers.raw(key)?.to_owned())));
+        Self(given.collect())
     }
 }
 
 /// The keys alone: answers are for the handler.
 impl std::fmt::Debug for Responses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Responses").field(&self.asked).finish()
+        f.debug_set()
+            .entries(self.0.iter().map(|(key, _)| key))
+            .finish()
     }
 }
 
