@@ -93,7 +93,7 @@ impl<'a> Leg<'a> {
     }
 
     /// Who calls; `None` if that is required and not known.
-    fn principal(&self, call: &raw::Call<'_>) -> Result<Option<Vec<u8>>, Trouble> {
+    fn principal(&self, call: &raw::Call<'_>) -> Option<Vec<u8>> {
         let principal = call.principal();
         if let Some(principal) = principal
             && principal.subject.is_none()
@@ -106,10 +106,7 @@ impl<'a> Leg<'a> {
         }
         let bound = match &self.settings.bind {
             None => None,
-            Some(bind) => match bind(call) {
-                None => return Ok(None),
-                some => some,
-            },
+            Some(bind) => Some(bind(call)?),
         };
         let parts = [
             principal.and_then(|who| who.issuer.as_deref()),
@@ -119,7 +116,7 @@ impl<'a> Leg<'a> {
         ];
         let mut bytes = Vec::new();
         claims::principal(&parts, &mut bytes);
-        Ok(Some(bytes))
+        Some(bytes)
     }
 
     /// The author's state, if there is one.

@@ -71,7 +71,7 @@ impl<'a> Leg<'a> {
         let (claims, body) = Claims::read(payload.as_bytes())?;
         // Only now is it known that this is ours to tell.
         *flow = Some(claims.secret.clone());
-        let principal = self.principal(call)?.ok_or(Refusal::NoPrincipal)?;
+        let principal = self.principal(call).ok_or(Refusal::NoPrincipal)?;
         let arguments = self
             .canonical_arguments()
             .map_err(|_| Refusal::AmbiguousArguments)?;

@@ -35,7 +35,7 @@ impl Leg<'_> {
         let (secret, nonce) = rest.split_first_chunk().expect("16 of 28 bytes");
         let nonce: [u8; NONCE] = nonce.try_into().expect("12 bytes are left");
         let (id, now) = (StateId(*id), settings.now());
-        let principal = self.principal(call)?.ok_or_else(|| {
+        let principal = self.principal(call).ok_or_else(|| {
             tracing::error!(
                 "a caller of whom Sealing::bind_principal knows nothing cannot be asked anything"
             );
