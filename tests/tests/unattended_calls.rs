@@ -342,6 +342,24 @@ async fn leaving_at_the_same_moment_drops_nothing_that_runs_to_its_end() {
     server.stop().await;
 }
 
+/// A graceful shutdown waits for such a call too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_call_that_decides_late_is_waited_for() {
+    let (endpoint, log, lock) = ferry();
+    let server = Narrow::start(&endpoint, LONG).await;
+    let begun = || log.has("rushes");
+    server.call_and_leave("rush", true, begun).await;
+    lock.add_permits(1);
+    until(|| log.has("sails")).await;
+    server.stop.cancel();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!server.task.is_finished(), "{:?}", log.pages());
+    lock.add_permits(1);
+    server.stop().await;
+    let expected = ["rushes", "sails", "arrived", "complete", "stop"];
+    assert_eq!(log.voyage(), expected);
+}
+
 /// Lets a call that rushes go on, and then to its end.
 async fn sail_through(log: &Log, lock: &Semaphore) {
     lock.add_permits(1);

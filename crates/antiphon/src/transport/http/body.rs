@@ -150,9 +150,9 @@ impl Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take()
-            && self.outbox.cancel()
-        {
+        if let Some(task) = self.task.take() {
+            // It may be about to say that it runs to its end; one that does not ends by itself.
+            self.outbox.cancel();
             self.unattended.watch(task);
         }
     }
