@@ -10,7 +10,7 @@ use antiphon_types::{
     CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, ListRootsResult, decode,
 };
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
@@ -132,6 +132,13 @@ impl<'a> Answers<'a> {
                 Err(error) => Answer::Malformed(error.to_string()),
             },
         }
+    }
+}
+
+/// As they came, entry for entry.
+impl Serialize for Answers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, raw)| (key, raw)))
     }
 }
 

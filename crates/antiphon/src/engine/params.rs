@@ -2,6 +2,7 @@
 
 use antiphon_core::{
     envelope::{Params, Slot},
+    negotiate::shown,
     seal::refusal::Refusal,
 };
 use antiphon_types::{CompleteRequestParams, ErrorObject, decode};
@@ -11,25 +12,28 @@ use serde_json::value::RawValue;
 use crate::raw::{CallTool, Complete, GetPrompt, List, ReadResource, Round};
 
 pub(super) fn call_tool<'a>(params: &'a Params<'_>) -> Result<CallTool<'a>, ErrorObject> {
+    let name = text_of("name", &params.name)?;
     Ok(CallTool {
-        name: text_of("name", &params.name)?,
+        name,
         arguments: object_of("arguments", params.arguments)?,
-        round: round(params)?,
+        round: round(params, "tools/call", name)?,
     })
 }
 
 pub(super) fn get_prompt<'a>(params: &'a Params<'_>) -> Result<GetPrompt<'a>, ErrorObject> {
+    let name = text_of("name", &params.name)?;
     Ok(GetPrompt {
-        name: text_of("name", &params.name)?,
+        name,
         arguments: object_of("arguments", params.arguments)?,
-        round: round(params)?,
+        round: round(params, "prompts/get", name)?,
     })
 }
 
 pub(super) fn read_resource<'a>(params: &'a Params<'_>) -> Result<ReadResource<'a>, ErrorObject> {
+    let uri = text_of("uri", &params.uri)?;
     Ok(ReadResource {
-        uri: text_of("uri", &params.uri)?,
-        round: round(params)?,
+        uri,
+        round: round(params, "resources/read", uri)?,
     })
 }
 
@@ -76,15 +80,6 @@ fn optional_text_of<'a>(name: &str, slot: &'a Slot<'_>) -> Result<Option<&'a str
     }
 }
 
-/// A state that is no string is as bad as any other that we did not make.
-fn state_of<'a>(slot: &'a Slot<'_>) -> Result<Option<&'a str>, ErrorObject> {
-    optional_text_of("requestState", slot).map_err(|_| {
-        let reason = Refusal::NotText.reason();
-        tracing::warn!(reason, "a requestState was refused");
-        ErrorObject::invalid_request_state()
-    })
-}
-
 fn object_of<'a>(
     name: &str,
     raw: Option<&'a RawValue>,
@@ -98,10 +93,15 @@ fn object_of<'a>(
     }
 }
 
-fn round<'a>(params: &'a Params<'_>) -> Result<Round<'a>, ErrorObject> {
+fn round<'a>(params: &'a Params<'_>, method: &str, target: &str) -> Result<Round<'a>, ErrorObject> {
     Ok(Round {
         responses: object_of("inputResponses", params.input_responses)?,
-        state: state_of(&params.request_state)?,
+        // One that is no string is as bad as any other that we did not make.
+        state: optional_text_of("requestState", &params.request_state).map_err(|_| {
+            let (reason, target) = (Refusal::NotText.reason(), &*shown(target));
+            tracing::warn!(reason, method, target, "a requestState was refused");
+            ErrorObject::invalid_request_state()
+        })?,
     })
 }
 

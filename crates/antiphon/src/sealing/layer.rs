@@ -8,7 +8,10 @@ use antiphon_types::{
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
     SubscriptionFilter,
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 use super::{
     Sealing,
@@ -40,7 +43,11 @@ impl<S: Service> Sealed<S> {
         ask: impl AsyncFnOnce(Round<'_>) -> Result<Reply<T>, Error>,
     ) -> Result<Reply<T>, Error> {
         let leg = Leg::open(&self.sealing, call, bound, round).await?;
-        let responses = pinned(&leg, round)?;
+        // Answers to what was asked, and no others.
+        let responses = match leg.answers().is_empty() {
+            true => None,
+            false => Some(to_raw_value(leg.answers()).map_err(|error| unwritable(&error))?),
+        };
         let seen = Round {
             responses: responses.as_deref(),
             state: leg.state(),
@@ -56,27 +63,9 @@ impl<S: Service> Sealed<S> {
     }
 }
 
-/// The answers to what was asked.
-fn pinned(leg: &Leg<'_>, round: Round<'_>) -> Result<Option<Box<RawValue>>, Error> {
-    let Some(all) = round.responses else {
-        return Ok(None);
-    };
-    let answers = round.answers()?;
-    if answers.keys().all(|key| leg.asked(key)) {
-        return Ok(Some(all.to_owned()));
-    }
-    let answers = answers.only(|key| leg.asked(key));
-    if answers.is_empty() {
-        return Ok(None);
-    }
-    let pairs: Vec<_> = answers
-        .keys()
-        .map(|key| (key.to_owned(), answers.raw(key)))
-        .collect();
-    let kept: std::collections::BTreeMap<_, _> = pairs.into_iter().collect();
-    let kept = serde_json::value::to_raw_value(&kept);
-    kept.map(Some)
-        .map_err(|error| Error::internal(error.to_string()))
+fn unwritable(error: &serde_json::Error) -> Error {
+    tracing::error!(%error, "answers do not serialise");
+    Error::internal("Internal error")
 }
 
 #[diagnostic::do_not_recommend]

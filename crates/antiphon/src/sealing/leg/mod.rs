@@ -129,12 +129,6 @@ impl<'a> Leg<'a> {
         &self.answers
     }
 
-    /// Whether a question is pending under this key.
-    pub(crate) fn asked(&self, key: &str) -> bool {
-        let opened = self.opened.as_ref();
-        opened.is_some_and(|opened| opened.ledger.asks(key))
-    }
-
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.opened.as_ref().map(|opened| opened.flow())

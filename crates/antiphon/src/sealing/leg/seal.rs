@@ -10,7 +10,6 @@ use antiphon_core::{
         digest::Secret,
         envelope::{self, Draft},
         guard::StateId,
-        ring::TAG,
         spill::{Handle, Kept, Owner, Spilled},
     },
 };
@@ -30,8 +29,8 @@ impl Leg<'_> {
         input: &InputRequired,
     ) -> Result<String, Unsealed> {
         let settings = self.settings;
-        let random: [u8; 44] = random()?;
-        let (id, rest) = random.split_first_chunk().expect("16 of 44 bytes");
+        let fresh: [u8; 44] = random()?;
+        let (id, rest) = fresh.split_first_chunk().expect("16 of 44 bytes");
         let (secret, nonce) = rest.split_first_chunk().expect("16 of 28 bytes");
         let nonce: [u8; NONCE] = nonce.try_into().expect("12 bytes are left");
         let (id, now) = (StateId(*id), settings.now());
@@ -75,7 +74,7 @@ impl Leg<'_> {
             let body = &draft.as_bytes()[claims::LENGTH..];
             let body = settings.protect.store(&body_of(&id), body).await?;
             let spilled = Spilled {
-                handle: Handle(random_handle()?),
+                handle: Handle(random()?),
                 owner: owner(audience, &principal),
                 body: &body,
                 now,
@@ -150,10 +149,6 @@ fn refused_body(refused: Kept) -> Unsealed {
             Unsealed::Request(unavailable())
         }
     }
-}
-
-fn random_handle() -> Result<[u8; TAG], Trouble> {
-    random()
 }
 
 /// Writes which questions are asked, and the author's state.
