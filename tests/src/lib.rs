@@ -13,6 +13,7 @@ mod guides;
 pub mod harbour;
 pub mod http;
 pub mod log;
+pub mod moody;
 pub mod odd;
 pub mod rogue;
 pub mod script;

@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -19,8 +19,11 @@ use antiphon::{
 };
 use antiphon_tests::{
     asking::{asked, confirm, no, state_of, yes},
-    call, http as wire,
+    call,
+    clock::Clock,
+    http as wire,
     log::Log,
+    moody::Moody,
     until,
     wire::Connection,
 };
@@ -30,21 +33,6 @@ use tokio::sync::Semaphore;
 fn sure() -> InputRequired {
     let form = FormSchema::new().required("ok", BooleanSchema::new());
     InputRequired::ask("confirm", ElicitRequestParams::form("Sure?", form))
-}
-
-/// A clock that a test moves.
-#[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
-
-impl Clock {
-    fn forward(&self, seconds: u64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn on(&self, sealing: Sealing) -> Sealing {
-        let (began, shift) = (SystemTime::now(), self.0.clone());
-        sealing.clock(move || began + Duration::from_secs(shift.load(Ordering::SeqCst)))
-    }
 }
 
 /// Work that takes as long as the test says.
@@ -259,44 +247,11 @@ async fn a_codec_that_fails_gives_no_second_guess() {
     assert_eq!(tries.load(Ordering::SeqCst), 2);
 }
 
-/// A guard whose claims can be lost, as by a process that was killed.
-#[derive(Clone, Default)]
-struct Mortal {
-    store: Arc<MemoryStore>,
-    dies: Arc<AtomicBool>,
-}
-
-impl Guard for Mortal {
-    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
-        self.store.claim(claim)
-    }
-
-    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
-        self.store.renew(id, holder, until)
-    }
-
-    fn end<'a>(
-        &'a self,
-        id: &'a StateId,
-        holder: &'a Holder,
-        ending: Ending<'a>,
-    ) -> Storing<'a, ()> {
-        match self.dies.load(Ordering::SeqCst) {
-            true => Box::pin(async { Ok(()) }),
-            false => self.store.end(id, holder, ending),
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-}
-
 /// Work that is done again because its outcome is unknown, and whose questions then cannot be
 /// sealed, may be tried once more: with the same answers, never with others.
 #[tokio::test]
 async fn what_was_taken_over_is_not_given_back_to_others() {
-    let (kms, guard, clock) = (Kms::new(), Mortal::default(), Clock::default());
+    let (kms, guard, clock) = (Kms::new(), Moody::default(), Clock::default());
     kms.gate.add_permits(100);
     let sealing = Sealing::codec(kms.clone())
         .audience("safe")

@@ -223,6 +223,8 @@ impl Ground {
             .filter(|line| line.contains("a requestState was refused"))
             .collect();
         assert_eq!(told.len(), 1, "{what}: {log}");
+        let named = told[0].contains("method=\"") && told[0].contains("target=\"");
+        assert!(named, "{what}: {}", told[0]);
         let is = |reason: &&str| told[0].contains(&format!("reason=\"{reason}\""));
         assert!(reasons.iter().any(is), "{what}: {reasons:?}: {}", told[0]);
         // What a call is called in the log is known only once the seal has proved good.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use antiphon::{
-    Call, Server, Stop,
+    Call, RequestState, Responses, Server, Stop,
     auth::Principal,
     memory, raw,
     raw::{About, Answering, CallTool, Endpoint, GetPrompt, ReadResource, Reply, Service},
@@ -161,6 +161,57 @@ async fn a_state_is_what_the_author_says_it_is() {
     let state = asked(&mut connection, "mistaken").await;
     let message = confirm("mistaken", &state, yes());
     refused_for(&mut connection, &message, "state_type").await;
+}
+
+/// As an argument it is looked at before the state is used, so that a replica which can read it may
+/// still do so.
+#[tokio::test]
+async fn a_state_that_is_an_argument_is_read_before_it_is_used() {
+    async fn tell(
+        RequestState(step): RequestState<Step>,
+        responses: Responses,
+    ) -> Result<String, Stop> {
+        let keys: Vec<_> = responses.answers().keys().map(str::to_owned).collect();
+        match step {
+            Some(step) => Ok(format!("{step:?} {keys:?}")),
+            None => {
+                assert!(keys.is_empty(), "nothing was asked");
+                let ask = InputRequired::ask("confirm", question());
+                Err(Stop::ask(ask.carrying(&Step { number: 7 })?))
+            }
+        }
+    }
+    let keys = || Sealing::keys([key(1)]).audience("asker");
+    let good: Server = Server::new("asker", "1.0")
+        .sealing(keys())
+        .tool("tell", tell);
+    let newer: Server = Server::new("asker", "2.0")
+        .sealing(keys())
+        .tool("tell", async |_: RequestState<Vec<Step>>| "a list");
+    let (mut good, mut newer) = (Connection::memory(good), Connection::memory(newer));
+    let mut first = call(0, "tell", json!({}));
+    first["params"]["inputResponses"] = json!({ "confirm": yes() });
+    let state = state_of(good.ask(&first).await.result());
+    // Other answers would be refused as such, had the first ones used it.
+    for answer in [yes(), no()] {
+        let message = confirm("tell", &state, answer);
+        refused_for(&mut newer, &message, "state_type").await;
+    }
+    let answers = json!({ "confirm": yes(), "more": 1 });
+    let message = retry(&call(1, "tell", json!({})), &state, answers);
+    let told = good.ask(&message).await;
+    assert_eq!(told.text(), r#"Step { number: 7 } ["confirm"]"#);
+}
+
+/// Whoever protects nothing is told what that means.
+#[tokio::test]
+async fn what_is_not_protected_is_told_of() {
+    let told = |log: &Log| log.text().contains("states are not protected");
+    let (log, _guard) = Log::of_everything();
+    asked(&mut connect(Sealing::default()), "ask").await;
+    assert!(!told(&log));
+    asked(&mut connect(Sealing::danger_plaintext()), "ask").await;
+    assert!(told(&log));
 }
 
 /// What is wrong with a state is told without what it says.
@@ -685,4 +736,41 @@ async fn one_line_protects_a_raw_service() {
         let forged = retry(&first, "plain", json!({ "confirm": yes() }));
         refused_for(&mut connection, &forged, "truncated").await;
     }
+}
+
+/// A raw service is claimed for before it runs, so one that refuses has used the state up.
+#[tokio::test]
+async fn a_raw_service_that_refuses_has_used_the_state() {
+    struct Refuses(Arc<AtomicUsize>);
+    impl Service for Refuses {
+        fn about(&self) -> About {
+            let tools = ServerCapabilities::default().tools(false);
+            About::new(Implementation::new("refuses", "1.0")).capabilities(tools)
+        }
+
+        fn call_tool<'a>(
+            &'a self,
+            _: &'a raw::Call<'a>,
+            tool: CallTool<'a>,
+        ) -> Answering<'a, Reply<CallToolResult>> {
+            Box::pin(async move {
+                if tool.round.is_first() {
+                    return Ok(InputRequired::ask("confirm", question()).into());
+                }
+                self.0.fetch_add(1, Ordering::SeqCst);
+                Err(raw::Error::invalid_params("not today"))
+            })
+        }
+    }
+    let runs = Arc::new(AtomicUsize::new(0));
+    let service = Sealing::default().layer(Refuses(runs.clone()));
+    let mut connection = Connection::memory(Endpoint::new(service));
+    let state = asked(&mut connection, "x").await;
+    for _ in 0..2 {
+        let answer = connection.ask(&confirm("x", &state, yes())).await;
+        assert_eq!(answer.response["error"]["message"], "not today");
+    }
+    let other = confirm("x", &state, no());
+    refused_for(&mut connection, &other, "other_answers").await;
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
 }

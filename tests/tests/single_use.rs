@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -12,15 +12,9 @@ use antiphon::{
     Call, Context, FromCall, Layer, Next, Outcome, Server, Stop, Tool, http,
     raw::Reply,
     sealing::{Codec, CodecError, Coding, Replay, Sealing},
+    store::MemoryStore,
     types::{
         BooleanSchema, CallToolResult, ContentBlock, ElicitRequestParams, FormSchema, InputRequired,
-    },
-};
-use antiphon_core::{
-    moment::Moment,
-    seal::{
-        guard::{Claim, Ending, Guard, Holder, Standing, StateId, Storing, Unavailable},
-        memory::MemoryStore,
     },
 };
 use antiphon_tests::{
@@ -29,6 +23,7 @@ use antiphon_tests::{
     clock::Clock,
     http as wire,
     log::Log,
+    moody::Moody,
     request, until,
     wire::Connection,
 };
@@ -434,51 +429,6 @@ async fn whoever_asks_uses_the_state_up() {
 }
 
 // ---- stores and codecs with troubles of their own ----
-
-/// A guard that can be told to fail.
-#[derive(Clone, Default)]
-struct Moody {
-    store: Arc<MemoryStore>,
-    away: Arc<AtomicBool>,
-    /// Forgets to say that work is over, like a process that was killed.
-    dies: Arc<AtomicBool>,
-    recorded: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Guard for Moody {
-    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
-        match self.away.load(Ordering::SeqCst) {
-            true => Box::pin(async { Err(Unavailable("gone fishing".to_owned())) }),
-            false => self.store.claim(claim),
-        }
-    }
-
-    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
-        self.store.renew(id, holder, until)
-    }
-
-    fn end<'a>(
-        &'a self,
-        id: &'a StateId,
-        holder: &'a Holder,
-        ending: Ending<'a>,
-    ) -> Storing<'a, ()> {
-        if let Ending::Answered(answer) = ending {
-            self.recorded
-                .lock()
-                .expect("fine")
-                .extend_from_slice(answer);
-        }
-        match self.dies.load(Ordering::SeqCst) {
-            true => Box::pin(async { Ok(()) }),
-            false => self.store.end(id, holder, ending),
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-}
 
 #[tokio::test]
 async fn a_guard_that_is_away_costs_no_state() {
