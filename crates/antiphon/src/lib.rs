@@ -51,6 +51,8 @@ pub mod auth;
 pub mod client;
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(feature = "server")]
+pub mod form;
 #[cfg(all(
     feature = "client",
     feature = "stdio",
