@@ -10,6 +10,7 @@ use std::{
 };
 
 use antiphon_core::{
+    negotiate::shown,
     seal::digest::FlowId,
     template::{Binding, Bindings},
 };
@@ -353,6 +354,43 @@ impl<'a> Context<'a> {
     /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
     pub fn request_state_text(&self) -> Option<&'a str> {
         self.leg.and_then(Leg::state)
+    }
+
+    /// What the request brings from earlier rounds, where there may be any.
+    pub(crate) fn leg(&self) -> Option<&'a Leg<'a>> {
+        self.leg
+    }
+
+    /// What the handler returned, with what it asked on the way.
+    pub(crate) fn settle<R>(&self, ended: Result<Reply<R>, Stop>) -> Result<Reply<R>, Stop> {
+        let Some(dialogue) = self.leg.and_then(Leg::begun_dialogue) else {
+            return ended;
+        };
+        dialogue.end();
+        match ended {
+            Ok(Reply::InputRequired(by_hand)) => {
+                let all = dialogue.questions(Some(by_hand));
+                Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
+            }
+            Ok(reply) => {
+                for key in dialogue.run().asking.pending() {
+                    tracing::warn!(
+                        key,
+                        target = &*shown(self.target),
+                        "a question was asked and its `Stop` dropped: it was never sent"
+                    );
+                }
+                Ok(reply)
+            }
+            Err(stop) => Err(match stop.why() {
+                Why::Ask(by_hand) => match dialogue.questions(Some(by_hand)) {
+                    Some(all) => Stop::ask(all),
+                    None => Stop::asked(),
+                },
+                Why::Asked => dialogue.questions(None).map_or_else(Stop::asked, Stop::ask),
+                why => Stop::because(why),
+            }),
+        }
     }
 
     /// What the call is called in logs, if it was asked something before.

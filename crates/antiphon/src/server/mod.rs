@@ -1,6 +1,7 @@
 //! What server authors write: handlers, what they take and what they return, and the server that
 //! runs them.
 
+mod ask;
 mod call;
 mod completion;
 mod context;
@@ -22,7 +23,9 @@ mod stop;
 mod table;
 mod tool;
 
+pub(crate) use self::ask::Begun;
 pub use self::{
+    ask::{Answer, Ask, Completions, FromAnswer, Given, NotCompleted},
     call::Call,
     context::{CallKind, Context},
     description::Description,
