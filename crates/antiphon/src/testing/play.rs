@@ -79,7 +79,7 @@ impl Play<'_> {
         let ended = self.rounds(&connection, request).await;
         connection.close().await;
         let ending = ended?;
-        self.all_used()?;
+        self.all_used(&ending)?;
         Ok(ending)
     }
 
@@ -222,7 +222,7 @@ impl Play<'_> {
         ))
     }
 
-    fn all_used(&self) -> Result<(), Why> {
+    fn all_used<T: Finished>(&self, ending: &Ending<T>) -> Result<(), Why> {
         let unused: Vec<_> = self
             .unused()
             .filter(|line| !line.optional)
@@ -231,8 +231,9 @@ impl Play<'_> {
         match unused.is_empty() {
             true => Ok(()),
             false => Err(format!(
-                "nobody asked for {}; take it out of the script, or add `.optional()` after it",
-                unused.join(", ")
+                "nobody asked for {}{}; take it out of the script, or add `.optional()` after it",
+                unused.join(", "),
+                bad_end(ending),
             )),
         }
     }
@@ -268,6 +269,20 @@ impl Play<'_> {
             }
             _ => format!("the call broke off: {error}"),
         }
+    }
+}
+
+/// Why a call may have ended before everything was asked.
+fn bad_end<T: Finished>(ending: &Ending<T>) -> String {
+    match ending {
+        Err(error) => format!(" before the error {}, {:?}", error.code, error.message),
+        Ok(result) => match result.as_tool().filter(|tool| tool.failed()) {
+            Some(tool) => {
+                let text = tool.first_text().unwrap_or_default();
+                format!(" before the tool error {text:?}")
+            }
+            None => String::new(),
+        },
     }
 }
 

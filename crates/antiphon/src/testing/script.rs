@@ -170,7 +170,8 @@ impl Script {
         self.unchecked(key, "answer", answer)
     }
 
-    /// Leaves the question out of the answers.
+    /// Leaves the question out of the answers, where there are others in its round. A call that
+    /// comes back without any is refused, unless its states are not sealed.
     pub fn skip(self, key: impl Into<String>) -> Self {
         self.unchecked(key, "skip", Says::Nothing)
     }
@@ -362,5 +363,103 @@ impl From<String> for Completion {
 impl From<CreateMessageResult> for Completion {
     fn from(result: CreateMessageResult) -> Self {
         Self(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use antiphon_types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired};
+    use serde_json::json;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::{Responses, Stop, server::fault::Faults};
+
+    fn key() -> String {
+        "scope".to_owned()
+    }
+
+    /// Asks `scope`, then tells of this fault and ends well.
+    fn faulty(fault: Fault) -> Server {
+        let server = Server::new("faulty", "1.0");
+        let faults = server.settings.faults.clone();
+        server.tool("wipe", move |responses: Responses| {
+            let (faults, fault) = (faults.clone(), fault.clone());
+            async move {
+                if responses.answers().is_empty() {
+                    let form = FormSchema::new().required("all", BooleanSchema::new());
+                    let form = ElicitRequestParams::form("All?", form);
+                    return Err(Stop::ask(InputRequired::ask("scope", form)));
+                }
+                faults.tell(fault);
+                Ok("Wiped")
+            }
+        })
+    }
+
+    fn people() -> Script {
+        Script::new().accept("scope", json!({ "all": true }))
+    }
+
+    async fn told(task: JoinHandle<()>) -> String {
+        let panic = task.await.expect_err("it does not fail").into_panic();
+        panic.downcast_ref::<String>().expect("a text").clone()
+    }
+
+    /// What the test is told when this is played.
+    async fn played(script: Script, server: &Server) -> String {
+        let server = server.clone();
+        told(tokio::spawn(async move {
+            drop(script.call_tool(&server, "wipe", ()).await);
+        }))
+        .await
+    }
+
+    #[tokio::test]
+    async fn a_fault_fails_the_play_it_is_told_in() {
+        for fault in [
+            Fault::Swallowed { key: key() },
+            Fault::Clash { key: key() },
+            Fault::AskedLate { key: key() },
+            Fault::Drift { key: key() },
+        ] {
+            let server = faulty(fault.clone());
+            let text = played(people(), &server).await;
+            assert!(text.starts_with(&format!("{fault}\nplayed at ")), "{text}");
+            let trace = "tools/call wipe\n  round 1: `scope`, a form: accept\n  a result";
+            assert!(text.ends_with(trace), "{text}");
+            // It is told once.
+            Script::check_late(&server);
+        }
+    }
+
+    /// What a fault led to is told after it.
+    #[tokio::test]
+    async fn a_fault_comes_before_what_came_of_it() {
+        let server = faulty(Fault::Clash { key: key() });
+        let text = played(people().decline("confirm"), &server).await;
+        let begin = format!("{}\nand so nobody asked for", Fault::Clash { key: key() });
+        assert!(text.starts_with(&begin), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_late_fault_is_found_later() {
+        let server: Server = Server::new("late", "1.0").tool("wipe", async || "Wiped");
+        let faults: Faults = server.settings.faults.clone();
+        let fault = Fault::AskedLate { key: key() };
+        let play = || async { Script::new().call_tool(&server, "wipe", ()).await };
+        assert_eq!(play().await.text(), "Wiped");
+
+        faults.tell(fault.clone());
+        let text = played(Script::new(), &server).await;
+        assert!(text.starts_with("before this play, at "), "{text}");
+        assert!(text.ends_with(&fault.to_string()), "{text}");
+        assert_eq!(play().await.text(), "Wiped");
+
+        faults.tell(fault.clone());
+        let late = server.clone();
+        let text = told(tokio::spawn(async move { Script::check_late(&late) })).await;
+        assert_eq!(text, fault.to_string());
+        assert_eq!(play().await.text(), "Wiped");
     }
 }
