@@ -41,7 +41,7 @@
 //! | `tls` | no | `https` for clients |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
-//! | `testing` | no | what stores must do, as tests for your own |
+//! | `testing` | no | scripted people for tests of what asks; what stores must do |
 //! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
