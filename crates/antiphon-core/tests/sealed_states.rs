@@ -93,8 +93,8 @@ fn any_claims() -> impl Strategy<Value = Claims> {
 }
 
 fn bodies() -> impl Strategy<Value = Body> {
-    let ledger = (vec(any::<String>(), 0..5), option::of(any::<String>()))
-        .prop_map(|(by_hand, state)| {
+    let ledger =
+        (vec(any::<String>(), 0..5), option::of(any::<String>())).prop_map(|(by_hand, state)| {
             Body::Ledger(Ledger {
                 by_hand,
                 state,

@@ -22,7 +22,9 @@ use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends, stop::Why};
+use super::{
+    FromCall, Outcome, Server, Stop, entry::Manners, fault::Fault, outcome::Ends, stop::Why,
+};
 use crate::{
     raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -374,11 +376,9 @@ impl<'a> Context<'a> {
             }
             Ok(reply) => {
                 for key in dialogue.run().asking.pending() {
-                    tracing::warn!(
-                        key,
-                        target = &*shown(self.target),
-                        "a question was asked and its `Stop` dropped: it was never sent"
-                    );
+                    let fault = Fault::Swallowed { key: key.into() };
+                    tracing::warn!(target = &*shown(self.target), "{fault}");
+                    self.server.settings.faults.tell(fault);
                 }
                 Ok(reply)
             }

@@ -16,6 +16,10 @@ pub(crate) enum Fault {
     AskedLate { key: String },
     /// It asked something else each time it ran.
     Drift { key: String },
+    /// It asked within `once`.
+    AskedWithin { key: String },
+    /// It did two things under one key of `once`.
+    Twice { key: String },
 }
 
 impl fmt::Display for Fault {
@@ -41,6 +45,16 @@ impl fmt::Display for Fault {
                 "the question `{key}` drifts: it is another one each time the handler runs, so no \
                  answer can count; make it of the arguments and of earlier answers, not of the \
                  time, of chance or of what changes in between"
+            ),
+            Self::AskedWithin { key } => write!(
+                f,
+                "`{key}` was asked for within `once`, which runs from its beginning to its end; \
+                 ask before it or after it"
+            ),
+            Self::Twice { key } => write!(
+                f,
+                "the key `{key}` was used for `once` twice in one run, and the second would get \
+                 what came of the first; give each step a key of its own"
             ),
         }
     }
@@ -80,6 +94,8 @@ mod tests {
             (Fault::Clash { key: key() }, "clashes", "a key of its own"),
             (Fault::AskedLate { key: key() }, "late", "ask before"),
             (Fault::Drift { key: key() }, "drifts", "of the arguments"),
+            (Fault::AskedWithin { key: key() }, "within", "ask before"),
+            (Fault::Twice { key: key() }, "twice", "a key of its own"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

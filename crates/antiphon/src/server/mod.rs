@@ -8,10 +8,6 @@ mod context;
 mod description;
 mod entry;
 mod extract;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "what asks is to tell them; the test kit looks")
-)]
 pub(crate) mod fault;
 mod handler;
 mod hosted;

@@ -15,7 +15,10 @@ use antiphon_types::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Context, Description, FromCall, Stop};
+use super::{
+    Context, Description, FromCall, Stop,
+    fault::{Fault, Faults},
+};
 use crate::{
     form::{Definition, Form, RawForm},
     links,
@@ -63,6 +66,7 @@ pub use self::{
 #[derive(Clone)]
 pub struct Ask {
     dialogue: Arc<Dialogue>,
+    faults: Faults,
 }
 
 impl Ask {
@@ -294,23 +298,23 @@ impl Ask {
 
     /// Whether anything can be asked here and now.
     fn check(&self, key: &str) -> Result<(), Stop> {
+        let key = || key.to_owned();
         if self.dialogue.is_over() {
-            tracing::error!(
-                key,
-                "something was asked after its handler had returned: no answer can reach it"
-            );
-            let text = format!("Internal error: `{key}` was asked after its handler had returned");
-            return Err(Stop::reject(-32603, text));
+            return Err(self.fault(Fault::AskedLate { key: key() }));
         }
         if once::is_inside(&self.dialogue) {
-            tracing::error!(
-                key,
-                "something was asked within `once`, which must run from its beginning to its end"
-            );
-            let text = format!("Internal error: `{key}` was asked within `once`");
-            return Err(Stop::reject(-32603, text));
+            return Err(self.fault(Fault::AskedWithin { key: key() }));
         }
         Ok(())
+    }
+
+    /// A mistake of the author's: the call ends, and whoever looks after the server is told.
+    fn fault(&self, fault: Fault) -> Stop {
+        let flow = self.dialogue.run().flow();
+        tracing::error!(%flow, "{fault}");
+        let stop = Stop::reject(-32603, format!("Internal error: {fault}"));
+        self.faults.tell(fault);
+        stop
     }
 
     fn stop(&self, key: &str, unanswered: Unanswered) -> Stop {
@@ -321,11 +325,8 @@ impl Ask {
         };
         match unanswered {
             Unanswered::Asked => Stop::asked(),
-            Unanswered::Clash => internal("stands for two different questions in one run"),
-            Unanswered::Drift => internal(
-                "is asked in other words in every round: a question must not depend on the time, \
-                 on chance or on anything else that changes",
-            ),
+            Unanswered::Clash => self.fault(Fault::Clash { key: key.into() }),
+            Unanswered::Drift => self.fault(Fault::Drift { key: key.into() }),
             Unanswered::Unusable(errors) => {
                 let lines: Vec<_> = errors.iter().map(|error| format!("- {error}")).collect();
                 let lines = lines.join("\n");
@@ -404,6 +405,7 @@ impl Context<'_> {
         };
         Ok(Ask {
             dialogue: leg.dialogue(self)?.clone(),
+            faults: self.server().settings.faults.clone(),
         })
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
-use super::{Ask, Dialogue, Stop};
+use super::{Ask, Dialogue, Fault, Stop};
 
 /// A step that was begun in this run.
 #[derive(Default)]
@@ -86,12 +86,8 @@ impl Ask {
         let mut run = self.dialogue.run();
         let begun = run.steps.entry(key.to_owned()).or_default();
         if begun.had.load(Ordering::Relaxed) {
-            tracing::error!(
-                key,
-                "a key of `once` was used for two pieces of work in one run"
-            );
-            let text = format!("Internal error: `once` was called twice with the key `{key}`");
-            return Err(Stop::reject(-32603, text));
+            drop(run);
+            return Err(self.fault(Fault::Twice { key: key.into() }));
         }
         Ok(begun.clone())
     }
