@@ -42,7 +42,7 @@
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
 //! | `testing` | no | what stores must do, as tests for your own |
-//! | `macros` | yes | the attribute [`tool`](macro@tool) |
+//! | `macros` | yes | the attribute [`tool`](macro@tool), the derives [`Form`](macro@Form) and [`Choice`](macro@Choice) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -96,6 +96,8 @@ pub use engine::{
     log::Logger,
     progress::{Amount, Progress},
 };
+#[cfg(feature = "server")]
+pub use form::{Choice, Form, RawForm};
 #[cfg(feature = "server")]
 pub use server::{
     Args, Audio, Cached, Call, CallKind, ClientInfo, Contents, Context, Description, Extension,
