@@ -176,40 +176,44 @@ async fn a_call_asks_in_so_many_rounds_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_round_has_so_many_questions_and_no_more() {
+async fn a_round_has_so_many_questions_and_the_rest_is_asked_in_the_next() {
     async fn many(ask: Ask) -> Result<String, Stop> {
         let asked: Vec<Result<Name, Stop>> = (0..33)
             .map(|at| ask.form(&format!("name {at}"), "Name?"))
             .collect();
-        for name in asked {
+        // The last comes first.
+        for name in asked.into_iter().rev() {
             name?;
         }
         Ok("all".to_owned())
     }
-    async fn keyless(ask: Ask) -> Result<String, Stop> {
-        let Name { name } = ask.form("", "Name?")?;
+    let server = Server::new("many", "1.0").tool("many", many);
+    let people = (0..33).fold(Script::new(), |script, at| {
+        script.accept(format!("name {at}"), json!({ "name": "x" }))
+    });
+    let played = people.call_tool(&server, "many", ()).await;
+    assert_eq!(played.text(), "all");
+    let rounds: Vec<_> = played.rounds().iter().map(Vec::len).collect();
+    assert_eq!(rounds, [32, 1]);
+}
+
+#[tokio::test]
+async fn a_key_has_a_length() {
+    async fn keyed(State(key): State<String>, ask: Ask) -> Result<String, Stop> {
+        let Name { name } = ask.form(&key, "Name?")?;
         Ok(name)
     }
-    let server = Server::new("many", "1.0")
-        .tool("many", many)
-        .tool("keyless", keyless);
-    let played = (0..32)
-        .fold(Script::new(), |script, at| {
-            script
-                .accept(format!("name {at}"), json!({ "name": "x" }))
-                .optional()
-        })
-        .call_tool(&server, "many", ())
-        .await;
-    assert!(
-        played.error().message.contains("`name 32`"),
-        "{:?}",
-        played.error()
-    );
-    let played = Script::new().call_tool(&server, "keyless", ()).await;
-    assert!(
-        played.error().message.contains("1 to 255 bytes"),
-        "{:?}",
-        played.error()
-    );
+    for (length, good) in [(0, false), (1, true), (255, true), (256, false)] {
+        let key = "k".repeat(length);
+        let server = Server::new("keyed", "1.0")
+            .tool("keyed", keyed)
+            .with_state(key.clone());
+        let people = Script::new().accept(key, json!({ "name": "x" }));
+        let people = if good { people } else { people.optional() };
+        let played = people.call_tool(&server, "keyed", ()).await;
+        match good {
+            true => assert_eq!(played.text(), "x"),
+            false => assert!(played.error().message.contains("1 to 255 bytes")),
+        }
+    }
 }

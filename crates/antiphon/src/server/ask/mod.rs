@@ -336,7 +336,6 @@ impl Ask {
                 "The question `{key}` is not what it was, and something was done upon its answer. \
                  Nothing more was done: call again."
             )),
-            Unanswered::TooMany => internal("is one question too many in this round"),
             _ => internal("is no key: it must have 1 to 255 bytes"),
         }
     }
