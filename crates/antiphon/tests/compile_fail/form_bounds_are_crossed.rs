@@ -26,8 +26,6 @@ struct Order {
     day: String,
     #[form(min_items = 2, default = [Extra::Meal])]
     extras: Vec<Extra>,
-    #[form(max = 300)]
-    small: u8,
 }
 
 fn main() {}

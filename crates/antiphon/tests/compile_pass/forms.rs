@@ -46,7 +46,7 @@ mod shadowed {
 const MOST: u32 = 7;
 
 #[derive(Form)]
-pub struct Everything {
+pub(crate) struct Everything {
     a: i8,
     b: i16,
     c: i32,
@@ -81,7 +81,7 @@ pub struct Everything {
 }
 
 #[derive(Choice)]
-pub enum Side {
+pub(crate) enum Side {
     Left = 5,
     Right = 7,
 }
