@@ -8,7 +8,7 @@ mod description;
 mod entry;
 mod extract;
 #[cfg_attr(
-    not(test),
+    not(all(test, feature = "testing")),
     expect(dead_code, reason = "what asks is to tell them; the test kit looks")
 )]
 pub(crate) mod fault;

@@ -75,7 +75,7 @@ impl Play<'_> {
         M: Method<Result: Finished>,
     {
         let connection = self.script.client().connect(to).await;
-        let connection = connection.map_err(|error| self.broken(error))?;
+        let connection = connection.map_err(|error| self.broken(&error))?;
         let ended = self.rounds(&connection, request).await;
         connection.close().await;
         let ending = ended?;
@@ -115,7 +115,7 @@ impl Play<'_> {
                         self.trace.end(format!("the error {}", error.code));
                         return Ok(Err(error));
                     }
-                    None => return Err(self.broken(error)),
+                    None => return Err(self.broken(&error)),
                 },
             };
             outcome = connection.resume_as_is(paused).await;
@@ -256,7 +256,7 @@ impl Play<'_> {
     }
 
     /// There is neither a result nor an error of the server.
-    fn broken(&mut self, error: Error) -> Why {
+    fn broken(&mut self, error: &Error) -> Why {
         self.trace.end("no answer");
         match error.kind() {
             ErrorKind::RoundsExceeded(last) => {
