@@ -438,7 +438,10 @@ mod tests {
     async fn a_fault_comes_before_what_came_of_it() {
         let server = faulty(Fault::Clash { key: key() });
         let text = played(people().decline("confirm"), &server).await;
-        let begin = format!("{}\nand so nobody asked for", Fault::Clash { key: key() });
+        let begin = format!(
+            "{}\nand so nobody asked for the script's answer to `confirm`",
+            Fault::Clash { key: key() }
+        );
         assert!(text.starts_with(&begin), "{text}");
     }
 
