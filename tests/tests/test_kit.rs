@@ -333,7 +333,7 @@ async fn a_question_without_an_answer_fails() {
         &told,
         &[
             "no answer to `scope`, which is a form in round 2: \"Which scope?\"",
-            "add `.accept(\"scope\", json!({ .. }))`, `.decline(\"scope\")`",
+            "write `.accept(\"scope\", json!({ .. }))`, `.decline(\"scope\")`",
             "not asked for so far: `scopes`",
             "test_kit.rs",
             "round 1: `confirm`, a form: accept\n  round 2: `scope`, a form: ?",
@@ -353,7 +353,7 @@ async fn an_answer_that_nobody_asked_for_fails() {
     says(
         &told,
         &[
-            "nobody asked for `.accept(\"scope\", ..)`",
+            "nobody asked for the script's answer to `scope` (accept);",
             "`.optional()`",
             "a result",
         ],
@@ -366,12 +366,15 @@ async fn an_answer_that_nobody_asked_for_fails() {
     let told = calling(people, cache(), "wipe").await;
     says(
         &told,
-        &["asked for `.decline(\"why\", ..)` before the tool error \"The scope was not given\""],
+        &["answer to `why` (decline) before the tool error \"The scope was not given\""],
     );
     // Only the one.
     let people = no().decline("scope").cancel("scope").optional();
     let told = calling(people, cache(), "wipe").await;
-    says(&told, &["nobody asked for `.decline(\"scope\", ..)`;"]);
+    says(
+        &told,
+        &["nobody asked for the script's answer to `scope` (decline);"],
+    );
 }
 
 #[tokio::test]
@@ -381,8 +384,8 @@ async fn an_answer_of_another_kind_or_shape_fails() {
     says(
         &told,
         &[
-            "`confirm` is a form in round 1, to which `accept` is no answer",
-            "add `.accept(",
+            "`confirm` is a form in round 1, and the script answers a link there (accept)",
+            "write `.accept(",
         ],
     );
 

@@ -75,7 +75,7 @@ impl Play<'_> {
         M: Method<Result: Finished>,
     {
         let connection = self.script.client().connect(to).await;
-        let connection = connection.map_err(|error| self.broken(error))?;
+        let connection = connection.map_err(|error| self.broken(&error))?;
         let ended = self.rounds(&connection, request).await;
         connection.close().await;
         let ending = ended?;
@@ -115,7 +115,7 @@ impl Play<'_> {
                         self.trace.end(format!("the error {}", error.code));
                         return Ok(Err(error));
                     }
-                    None => return Err(self.broken(error)),
+                    None => return Err(self.broken(&error)),
                 },
             };
             outcome = connection.resume_as_is(paused).await;
@@ -179,8 +179,9 @@ impl Play<'_> {
                 Ok(line.clone())
             }
             Some((line, _)) => Err(format!(
-                "`{key}` is {} in round {round}, to which `{}` is no answer; {}",
+                "`{key}` is {} in round {round}, and the script answers {} there ({}); {}",
                 what(kind),
+                what(line.kinds.first().copied()),
                 line.action,
                 to_do(kind, key),
             )),
@@ -226,12 +227,13 @@ impl Play<'_> {
         let unused: Vec<_> = self
             .unused()
             .filter(|line| !line.optional)
-            .map(|line| format!("`.{}({:?}, ..)`", line.action, line.key))
+            .map(|line| format!("`{}` ({})", line.key, line.action))
             .collect();
         match unused.is_empty() {
             true => Ok(()),
             false => Err(format!(
-                "nobody asked for {}{}; take it out of the script, or add `.optional()` after it",
+                "nobody asked for the script's answer to {}{}; take it out, or add `.optional()` \
+                 after it",
                 unused.join(", "),
                 bad_end(ending),
             )),
@@ -256,7 +258,7 @@ impl Play<'_> {
     }
 
     /// There is neither a result nor an error of the server.
-    fn broken(&mut self, error: Error) -> Why {
+    fn broken(&mut self, error: &Error) -> Why {
         self.trace.end("no answer");
         match error.kind() {
             ErrorKind::RoundsExceeded(last) => {
@@ -290,15 +292,15 @@ fn bad_end<T: Finished>(ending: &Ending<T>) -> String {
 fn to_do(kind: Option<Kind>, key: &str) -> String {
     match kind {
         Some(Kind::Form) => format!(
-            "add `.accept({key:?}, json!({{ .. }}))`, `.decline({key:?})` or `.cancel({key:?})`"
+            "write `.accept({key:?}, json!({{ .. }}))`, `.decline({key:?})` or `.cancel({key:?})`"
         ),
         Some(Kind::Url) => format!(
-            "add `.visit({key:?}, |url| async move {{ .. }})`, `.accept_link({key:?})` or \
+            "write `.visit({key:?}, |url| async move {{ .. }})`, `.accept_link({key:?})` or \
              `.decline({key:?})`"
         ),
-        Some(Kind::Sample | Kind::SampleWithTools) => format!("add `.sample({key:?}, \"..\")`"),
-        Some(Kind::Roots) => format!("add `.roots({key:?}, [\"file:///..\"])`"),
-        _ => format!("add `.answer({key:?}, json!({{ .. }}))`"),
+        Some(Kind::Sample | Kind::SampleWithTools) => format!("write `.sample({key:?}, \"..\")`"),
+        Some(Kind::Roots) => format!("write `.roots({key:?}, [\"file:///..\"])`"),
+        _ => format!("write `.answer({key:?}, json!({{ .. }}))`"),
     }
 }
 

@@ -8,7 +8,6 @@ use antiphon_types::{
     ReadResourceResult, Root,
 };
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{Played, play};
 use crate::{
@@ -165,7 +164,7 @@ impl Script {
 
     /// Gives this very answer to a question of any kind, right or wrong: the entry of
     /// `inputResponses`, such as `{ "action": "decline" }`.
-    pub fn answer(self, key: impl Into<String>, entry: Value) -> Self {
+    pub fn answer(self, key: impl Into<String>, entry: impl Serialize) -> Self {
         let answer = Says::This(Answer::of(&entry));
         self.unchecked(key, "answer", answer)
     }
@@ -321,12 +320,13 @@ impl Script {
 
     /// Who calls.
     pub(super) fn client(&self) -> Client {
-        let lacks = |kind| self.without.contains(kind);
-        let kinds = Kind::ALL.iter().filter(|kind| {
-            !lacks(kind) && !(**kind == Kind::SampleWithTools && lacks(&Kind::Sample))
+        let lacks = |kind| self.without.contains(&kind);
+        let kinds = Kind::ALL.into_iter().filter(|kind| match kind {
+            Kind::SampleWithTools => !lacks(Kind::Sample) && !lacks(*kind),
+            _ => !lacks(*kind),
         });
         Client::new("antiphon test kit", env!("CARGO_PKG_VERSION"))
-            .by_hand(kinds.copied())
+            .by_hand(kinds)
             .max_rounds(play::ROUNDS)
     }
 }
@@ -438,7 +438,10 @@ mod tests {
     async fn a_fault_comes_before_what_came_of_it() {
         let server = faulty(Fault::Clash { key: key() });
         let text = played(people().decline("confirm"), &server).await;
-        let begin = format!("{}\nand so nobody asked for", Fault::Clash { key: key() });
+        let begin = format!(
+            "{}\nand so nobody asked for the script's answer to `confirm`",
+            Fault::Clash { key: key() }
+        );
         assert!(text.starts_with(&begin), "{text}");
     }
 

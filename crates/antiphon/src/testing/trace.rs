@@ -87,7 +87,7 @@ pub(super) fn what(kind: Option<Kind>) -> &'static str {
         Some(Kind::Form) => "a form",
         Some(Kind::Url) => "a link",
         Some(Kind::Sample | Kind::SampleWithTools) => "a completion",
-        Some(Kind::Roots) => "the roots",
+        Some(Kind::Roots) => "a request for roots",
         _ => "something unknown",
     }
 }
