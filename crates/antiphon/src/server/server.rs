@@ -73,10 +73,6 @@ pub(crate) struct Settings {
     pub(crate) offered: Offered,
     pub(crate) observer: Option<Watcher>,
     pub(crate) sealing: Sealing,
-    #[cfg_attr(
-        not(feature = "testing"),
-        expect(dead_code, reason = "what asks is to tell them")
-    )]
     pub(crate) faults: Faults,
 }
 
