@@ -13,7 +13,7 @@ use aes_gcm_siv::{
 };
 use antiphon_core::{
     canonical::canonical,
-    ledger::{self, Body},
+    ledger::{Body, Ledger},
     moment::Moment,
     seal::{
         Key,
@@ -50,7 +50,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
     let life = Life {
         now,
         ttl: Duration::from_secs(600),
-        call: Duration::from_secs(3600),
+        deadline: now.after(Duration::from_secs(3600)),
     };
     // All that is random at once, as the server does it.
     let fresh: [u8; 44] = random();
@@ -63,8 +63,9 @@ fn ours(ring: &Ring, state: &str) -> usize {
     let claims = Claims::first(&asked, "bench", life, StateId(*id), secret, &mut digester);
     let mut draft = Draft::default();
     claims.write(draft.payload());
-    ledger::write_question("confirm", draft.payload()).expect("small");
-    ledger::write_state(state, draft.payload()).expect("small");
+    let ledger = Ledger::default();
+    let ledger = ledger.with(["confirm"], Some(state));
+    ledger.write(draft.payload()).expect("small");
     assert_eq!(draft.as_bytes().len(), PAYLOAD);
     let text = draft.seal(ring, nonce);
 

@@ -129,6 +129,11 @@ impl Rounds {
         self.state.is_some() || !self.questions.is_empty()
     }
 
+    /// Drops the questions that have no answer: the next request says nothing of them.
+    pub fn leave_out_unanswered(&mut self) {
+        self.questions.retain(|asked| asked.answer.is_some());
+    }
+
     /// Sets or replaces an answer; `false` if the last round asked nothing under that key.
     pub fn answer(&mut self, key: &str, answer: Option<Value>) -> bool {
         let mut questions = self.questions.iter_mut();
@@ -222,6 +227,17 @@ mod tests {
         assert_eq!(refused, Err(Box::new(last)));
         // The refused result changed nothing.
         assert_eq!(rounds.questions()[0].key, "a");
+    }
+
+    #[test]
+    fn what_has_no_answer_can_be_left_out() {
+        let mut rounds = Rounds::default();
+        let asked = asking(&["a", "b", "c"], Some("s"));
+        rounds.take(asked, 10).expect("a round");
+        rounds.answer("b", Some(json!({})));
+        rounds.leave_out_unanswered();
+        let keys: Vec<_> = rounds.questions().iter().map(|asked| &asked.key).collect();
+        assert_eq!((keys, rounds.state()), (vec!["b"], Some("s")));
     }
 
     #[test]

@@ -1,29 +1,98 @@
 //! [`Ledger`]: what a call carries from one round to the next.
 //!
-//! In a sealed state it comes after the claims, as sections:
+//! In a sealed state it comes after the claims, as sections in the order of their kinds:
 //!
 //! ```text
-//!   1  what it is: 1 a question, 2 the author's state, 3 the handle of a body kept in a store
-//!   3  length, big-endian
-//!   n  a question: its key; the author's state: text; a handle: 16 bytes
-//! ```
+//!   1  what it is
+//!   3  length of the rest, big-endian as all numbers
 //!
-//! The author's state comes after the questions; a handle is alone.
+//!   1  a question that the author built: its key
+//!   2  a question that is to be answered:
+//!        16  digest of the question
+//!         1  how many answers to it were not usable
+//!         1  how often it was asked in other words before
+//!         1  length of the key, the key, then what is told about the last answer
+//!   3  a question and its answer:
+//!        16  digest of the question
+//!         1  how many answers to it were not usable
+//!         1  how often it was asked in other words before
+//!         2  the round that brought the answer
+//!         1  length of the key, the key, then the answer, JSON
+//!   4  a step that is done:
+//!         2  the round it was done in
+//!         1  length of the key, the key, then its result, JSON
+//!   5  how many rounds asked something, 2 bytes; only if not all did
+//!   6  the author's state, text
+//!   7  the handle of a body kept in a store, 16 bytes; alone
+//! ```
 
-use crate::seal::{refusal::Refusal, spill::Handle};
+use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
+
+/// Most bytes of a key.
+pub const LONGEST_KEY: usize = u8::MAX as usize;
 
 /// What a call carries from one round to the next.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
-    /// The keys of the questions that were asked in this round.
-    pub pending: Vec<String>,
+    /// The keys of the pending questions that the author built.
+    pub by_hand: Vec<String>,
+    /// The questions of an [`Asking`](crate::asking::Asking).
+    pub questions: Vec<Question>,
+    /// What was done and is not done again.
+    pub steps: Vec<Step>,
+    /// How many rounds asked something, if not all did.
+    pub rounds: Option<u16>,
     /// What the author carries along.
     pub state: Option<String>,
 }
 
-const QUESTION: u8 = 1;
-const STATE: u8 = 2;
-const HANDLE: u8 = 3;
+/// A question that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Its key.
+    pub key: String,
+    /// What was asked, as the author rendered it.
+    pub digest: Digest,
+    /// How many answers to it were not usable.
+    pub tries: u8,
+    /// How often it was asked in other words before.
+    pub drifts: u8,
+    /// What became of it.
+    pub standing: Standing,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is to be answered; what is told about the last answer, if that was not usable.
+    Pending(String),
+    /// It was answered.
+    Answered {
+        /// In this round.
+        round: u16,
+        /// With this entry, JSON.
+        answer: String,
+    },
+}
+
+/// Something that was done and is not done again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its key.
+    pub key: String,
+    /// The round it was done in.
+    pub round: u16,
+    /// What came of it, JSON.
+    pub result: String,
+}
+
+const BY_HAND: u8 = 1;
+const PENDING: u8 = 2;
+const ANSWERED: u8 = 3;
+const STEP: u8 = 4;
+const ROUNDS: u8 = 5;
+const STATE: u8 = 6;
+const HANDLE: u8 = 7;
 
 /// A body: what follows the claims.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,65 +106,174 @@ pub enum Body {
 impl Ledger {
     /// Whether a question is pending under this key.
     pub fn asks(&self, key: &str) -> bool {
-        self.pending.iter().any(|pending| pending == key)
+        self.pending().any(|pending| pending == key)
+    }
+
+    /// The keys of all pending questions, in the order they are written.
+    pub fn pending(&self) -> impl Iterator<Item = &str> {
+        let questions = self.questions.iter();
+        let pending =
+            questions.filter(|question| matches!(question.standing, Standing::Pending(_)));
+        let by_hand = self.by_hand.iter().map(String::as_str);
+        by_hand.chain(pending.map(|question| question.key.as_str()))
     }
 
     /// Writes it.
     ///
     /// # Errors
-    /// If a part of it has 16 MiB or more.
+    /// If a part of it has 16 MiB or more, or a key more than [`LONGEST_KEY`] bytes.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-        for key in &self.pending {
-            write_question(key, out)?;
+        self.with(&self.by_hand, self.state.as_deref()).write(out)
+    }
+
+    /// The same, with other questions and another state of the author.
+    pub fn with<'a, K>(&'a self, by_hand: K, state: Option<&'a str>) -> Draft<'a, K> {
+        Draft {
+            ledger: self,
+            by_hand,
+            state,
         }
-        match &self.state {
-            Some(state) => write_state(state, out),
+    }
+}
+
+/// A ledger to be written, with what an author built in this round.
+#[derive(Debug)]
+pub struct Draft<'a, K> {
+    ledger: &'a Ledger,
+    by_hand: K,
+    state: Option<&'a str>,
+}
+
+impl<K: IntoIterator<Item: AsRef<str>>> Draft<'_, K> {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// If a part of it has 16 MiB or more, or a key more than [`LONGEST_KEY`] bytes.
+    pub fn write(self, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+        for key in self.by_hand {
+            section(out, BY_HAND, [key.as_ref().as_bytes()])?;
+        }
+        let questions = &self.ledger.questions;
+        for question in questions {
+            if let Standing::Pending(note) = &question.standing {
+                question.write(out, PENDING, &[], note)?;
+            }
+        }
+        for question in questions {
+            if let Standing::Answered { round, answer } = &question.standing {
+                question.write(out, ANSWERED, &round.to_be_bytes(), answer)?;
+            }
+        }
+        for step in &self.ledger.steps {
+            let (round, key) = (step.round.to_be_bytes(), step.key.as_bytes());
+            let length = [key_length(key)?];
+            section(
+                out,
+                STEP,
+                [&round[..], &length, key, step.result.as_bytes()],
+            )?;
+        }
+        if let Some(rounds) = self.ledger.rounds {
+            section(out, ROUNDS, [&rounds.to_be_bytes()[..]])?;
+        }
+        match self.state {
+            Some(state) => section(out, STATE, [state.as_bytes()]),
             None => Ok(()),
         }
     }
 }
 
-/// Writes a question into a ledger that has no state yet.
-///
-/// # Errors
-/// If its key has 16 MiB or more.
-pub fn write_question(key: &str, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-    section(out, QUESTION, key.as_bytes())
+impl Question {
+    fn write(&self, out: &mut Vec<u8>, tag: u8, round: &[u8], rest: &str) -> Result<(), TooLarge> {
+        let key = self.key.as_bytes();
+        let counts = [self.tries, self.drifts];
+        let length = [key_length(key)?];
+        section(
+            out,
+            tag,
+            [
+                &self.digest,
+                &counts[..],
+                round,
+                &length,
+                key,
+                rest.as_bytes(),
+            ],
+        )
+    }
+
+    fn read(mut bytes: &[u8], answered: bool) -> Option<Self> {
+        let digest = *take(&mut bytes)?;
+        let [tries, drifts] = *take(&mut bytes)?;
+        let round = match answered {
+            true => Some(u16::from_be_bytes(*take(&mut bytes)?)),
+            false => None,
+        };
+        let (key, rest) = key_and_rest(bytes)?;
+        let standing = match round {
+            Some(round) => Standing::Answered {
+                round,
+                answer: rest,
+            },
+            None => Standing::Pending(rest),
+        };
+        Some(Self {
+            key,
+            digest,
+            tries,
+            drifts,
+            standing,
+        })
+    }
 }
 
-/// Writes the author's state into a ledger, after all questions.
-///
-/// # Errors
-/// If it has 16 MiB or more.
-pub fn write_state(state: &str, out: &mut Vec<u8>) -> Result<(), TooLarge> {
-    section(out, STATE, state.as_bytes())
+impl Step {
+    fn read(mut bytes: &[u8]) -> Option<Self> {
+        let round = u16::from_be_bytes(*take(&mut bytes)?);
+        let (key, result) = key_and_rest(bytes)?;
+        Some(Self { key, round, result })
+    }
 }
 
 impl Body {
     /// Writes where a ledger is.
     pub fn write_handle(handle: Handle, out: &mut Vec<u8>) {
-        section(out, HANDLE, &handle.0).expect("a handle is small");
+        section(out, HANDLE, [&handle.0[..]]).expect("a handle is small");
     }
 
     /// Reads what follows the claims.
     ///
     /// # Errors
     /// If it is no body.
-    pub fn read(mut rest: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+        Self::try_read(bytes).ok_or(Refusal::Contents)
+    }
+
+    fn try_read(mut rest: &[u8]) -> Option<Self> {
         let mut ledger = Ledger::default();
+        let mut last = 0;
         while !rest.is_empty() {
-            let (tag, bytes) = next(&mut rest).ok_or(Refusal::Contents)?;
-            match tag {
-                QUESTION if ledger.state.is_none() => ledger.pending.push(text(bytes)?),
-                STATE if ledger.state.is_none() => ledger.state = Some(text(bytes)?),
-                HANDLE if ledger == Ledger::default() && rest.is_empty() => {
-                    let handle = bytes.try_into().map_err(|_| Refusal::Contents)?;
-                    return Ok(Self::Elsewhere(Handle(handle)));
-                }
-                _ => return Err(Refusal::Contents),
+            let (tag, bytes) = next(&mut rest)?;
+            // One order, so that a ledger has one spelling.
+            let single = tag >= ROUNDS;
+            if tag < last || (single && tag == last) {
+                return None;
             }
+            match tag {
+                BY_HAND => ledger.by_hand.push(text(bytes)?),
+                PENDING => ledger.questions.push(Question::read(bytes, false)?),
+                ANSWERED => ledger.questions.push(Question::read(bytes, true)?),
+                STEP => ledger.steps.push(Step::read(bytes)?),
+                ROUNDS => ledger.rounds = Some(u16::from_be_bytes(bytes.try_into().ok()?)),
+                STATE => ledger.state = Some(text(bytes)?),
+                HANDLE if last == 0 && rest.is_empty() => {
+                    return Some(Self::Elsewhere(Handle(bytes.try_into().ok()?)));
+                }
+                _ => return None,
+            }
+            last = tag;
         }
-        Ok(Self::Ledger(ledger))
+        Some(Self::Ledger(ledger))
     }
 }
 
@@ -103,41 +281,88 @@ impl Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
-fn section(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) -> Result<(), TooLarge> {
-    let [0, high, middle, low] = u32::try_from(bytes.len())
-        .map_err(|_| TooLarge)?
-        .to_be_bytes()
-    else {
+fn section<'p>(
+    out: &mut Vec<u8>,
+    tag: u8,
+    parts: impl IntoIterator<Item = &'p [u8], IntoIter: Clone>,
+) -> Result<(), TooLarge> {
+    let parts = parts.into_iter();
+    let length = parts.clone().map(<[u8]>::len).sum::<usize>();
+    let [0, high, middle, low] = u32::try_from(length).map_err(|_| TooLarge)?.to_be_bytes() else {
         return Err(TooLarge);
     };
     out.extend_from_slice(&[tag, high, middle, low]);
-    out.extend_from_slice(bytes);
+    parts.for_each(|part| out.extend_from_slice(part));
     Ok(())
 }
 
 fn next<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
-    let ([tag, high, middle, low], after) = rest.split_first_chunk()?;
-    let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
-    let (bytes, after) = after.split_at_checked(length)?;
+    let [tag, high, middle, low] = *take(rest)?;
+    let length = u32::from_be_bytes([0, high, middle, low]) as usize;
+    let (bytes, after) = rest.split_at_checked(length)?;
     *rest = after;
-    Some((*tag, bytes))
+    Some((tag, bytes))
 }
 
-fn text(bytes: &[u8]) -> Result<String, Refusal> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| Refusal::Contents)
+fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, after) = rest.split_first_chunk()?;
+    *rest = after;
+    Some(first)
+}
+
+fn key_length(key: &[u8]) -> Result<u8, TooLarge> {
+    u8::try_from(key.len()).map_err(|_| TooLarge)
+}
+
+fn key_and_rest(mut bytes: &[u8]) -> Option<(String, String)> {
+    let [length] = *take(&mut bytes)?;
+    let (key, rest) = bytes.split_at_checked(length.into())?;
+    Some((text(key)?, text(rest)?))
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    Some(str::from_utf8(bytes).ok()?.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn full() -> Ledger {
+        let question = |key: &str, standing| Question {
+            key: key.to_owned(),
+            digest: [7; 16],
+            tries: 1,
+            drifts: 2,
+            standing,
+        };
+        let answered = Standing::Answered {
+            round: 3,
+            answer: r#"{"action":"decline"}"#.to_owned(),
+        };
+        Ledger {
+            by_hand: vec!["hand".to_owned(), String::new()],
+            questions: vec![
+                question(
+                    "name",
+                    Standing::Pending("- `name`: is required".to_owned()),
+                ),
+                question("", Standing::Pending(String::new())),
+                question("region", answered),
+            ],
+            steps: vec![Step {
+                key: "charge".to_owned(),
+                round: 2,
+                result: "42".to_owned(),
+            }],
+            rounds: Some(258),
+            state: Some("state".to_owned()),
+        }
+    }
+
     #[test]
     fn there_and_back() {
-        let one = Ledger {
-            pending: vec!["confirm".to_owned(), String::new()],
-            state: Some("state".to_owned()),
-        };
-        for ledger in [one, Ledger::default()] {
+        for ledger in [full(), Ledger::default()] {
             let mut bytes = Vec::new();
             ledger.write(&mut bytes).expect("small");
             for cut in 1..bytes.len() {
@@ -155,14 +380,33 @@ mod tests {
             Err(Refusal::Contents),
             "one or the other"
         );
-        assert_eq!(Body::read(&[9, 0, 0, 0]), Err(Refusal::Contents), "unknown");
-        let bytes = [STATE, 0, 0, 0, QUESTION, 0, 0, 0];
+    }
+
+    #[test]
+    fn a_ledger_has_one_spelling() {
+        for bytes in [
+            &[9, 0, 0, 0][..],
+            &[0, 0, 0, 0],
+            &[STATE, 0, 0, 0, BY_HAND, 0, 0, 0],
+            &[STATE, 0, 0, 0, STATE, 0, 0, 0],
+            &[STATE, 0, 0, 1, 0xff],
+            &[ROUNDS, 0, 0, 1, 1],
+            &[ROUNDS, 0, 0, 2, 0, 1, ROUNDS, 0, 0, 2, 0, 1],
+            &[BY_HAND, 0, 0, 0, HANDLE, 0, 0, 0],
+            &[STEP, 0, 0, 3, 0, 1, 9],
+        ] {
+            assert_eq!(Body::read(bytes), Err(Refusal::Contents), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_pending_is_asked() {
+        let ledger = full();
         assert_eq!(
-            Body::read(&bytes),
-            Err(Refusal::Contents),
-            "questions come first, so that a ledger has one spelling"
+            ledger.pending().collect::<Vec<_>>(),
+            ["hand", "", "name", ""]
         );
-        assert_eq!(Body::read(&[STATE, 0, 0, 1, 0xff]), Err(Refusal::Contents));
+        assert!(ledger.asks("name") && ledger.asks("hand") && !ledger.asks("region"));
     }
 
     #[test]
@@ -171,6 +415,9 @@ mod tests {
             state: Some("x".repeat(1 << 24)),
             ..Ledger::default()
         };
+        assert_eq!(ledger.write(&mut Vec::new()), Err(TooLarge));
+        let mut ledger = full();
+        ledger.questions[0].key = "k".repeat(LONGEST_KEY + 1);
         assert_eq!(ledger.write(&mut Vec::new()), Err(TooLarge));
     }
 }

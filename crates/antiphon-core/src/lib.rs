@@ -16,17 +16,21 @@
 //! | [`seal`] | states and bytes that nobody else can read, change, or use twice |
 //! | [`sse`] | server-sent events, from bytes cut anywhere |
 //! | [`template`] | URI templates: which one a URI belongs to, and URIs from values |
+//! | [`link`] | what links that users open say of the call they belong to |
+//! | [`asking`] | one run of a handler that asks, against what the call knows |
 //! | [`answers`] | what came back for the questions of an earlier round |
 //! | [`canonical`] | one spelling for every JSON value |
 //! | [`write`](mod@write) | outgoing messages, written once |
 
 pub mod answers;
+pub mod asking;
 pub mod canonical;
 pub mod depth;
 pub mod envelope;
 pub mod exchange;
 pub mod form;
 pub mod ledger;
+pub mod link;
 pub mod mirror;
 pub mod moment;
 pub mod negotiate;

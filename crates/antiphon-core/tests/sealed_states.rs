@@ -93,8 +93,14 @@ fn any_claims() -> impl Strategy<Value = Claims> {
 }
 
 fn bodies() -> impl Strategy<Value = Body> {
-    let ledger = (vec(any::<String>(), 0..5), option::of(any::<String>()))
-        .prop_map(|(pending, state)| Body::Ledger(Ledger { pending, state }));
+    let ledger =
+        (vec(any::<String>(), 0..5), option::of(any::<String>())).prop_map(|(by_hand, state)| {
+            Body::Ledger(Ledger {
+                by_hand,
+                state,
+                ..Ledger::default()
+            })
+        });
     let handle = any::<[u8; 16]>().prop_map(|bytes| Body::Elsewhere(Handle(bytes)));
     prop_oneof![9 => ledger, 1 => handle]
 }
@@ -167,7 +173,10 @@ fn made_for() -> impl Strategy<Value = MadeFor> {
 
 fn lives() -> impl Strategy<Value = Life> {
     let span = || (1u64..1 << 32).prop_map(Duration::from_millis);
-    (moments(), span(), span()).prop_map(|(now, ttl, call)| Life { now, ttl, call })
+    (moments(), span(), span()).prop_map(|(now, ttl, call)| {
+        let deadline = now.after(call);
+        Life { now, ttl, deadline }
+    })
 }
 
 fn before(moment: Moment) -> Moment {
@@ -281,7 +290,7 @@ proptest! {
     fn its_time_is_exact(made_for in made_for(), life in lives()) {
         let claims = made_for.claims(life, [3; 16]);
         let at = |now| made_for.check(&claims, now);
-        let (expires, deadline) = (life.now.after(life.ttl), life.now.after(life.call));
+        let (expires, deadline) = (life.now.after(life.ttl), life.deadline);
         prop_assert!(claims.expires <= claims.deadline);
 
         prop_assert_eq!(at(before(expires.min(deadline))), Ok(()));
@@ -428,7 +437,7 @@ fn no_bit_of_a_state_is_spare() {
     let life = Life {
         now: Moment::from_millis(1 << 40),
         ttl: Duration::from_secs(600),
-        call: Duration::from_secs(3600),
+        deadline: Moment::from_millis((1 << 40) + 3_600_000),
     };
     let made_for = MadeFor {
         method: Method::CallTool,
@@ -459,10 +468,10 @@ fn there_is_no_time_before_the_first_and_after_the_last() {
         who: [None, None, None, None],
         audience: String::new(),
     };
-    let life = |now| Life {
+    let life = |now: Moment| Life {
         now,
         ttl: SKEW,
-        call: SKEW,
+        deadline: now.after(SKEW),
     };
     let first = made_for.claims(life(Moment::default()), [3; 16]);
     assert_eq!(made_for.check(&first, Moment::default()), Ok(()));

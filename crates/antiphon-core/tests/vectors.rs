@@ -206,15 +206,17 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
         Duration::from_secs(state.life.0),
         Duration::from_secs(state.life.1),
     );
-    let life = Life { now, ttl, call };
+    let deadline = now.after(call);
+    let life = Life { now, ttl, deadline };
     let of_call = Secret::new(secret);
     let mut digester = of_call.digester();
     let mut claims = Claims::first(&request, state.audience, life, id, of_call, &mut digester);
     claims.round = state.round;
     let questions = state.questions;
     let ledger = Ledger {
-        pending: questions.iter().map(|key| (*key).to_owned()).collect(),
+        by_hand: questions.iter().map(|key| (*key).to_owned()).collect(),
         state: state.state.map(str::to_owned),
+        ..Ledger::default()
     };
 
     let mut draft = Draft::default();
@@ -304,8 +306,9 @@ fn stored() -> Value {
         })
     };
     let ledger = Ledger {
-        pending: vec!["confirm".to_owned()],
+        by_hand: vec!["confirm".to_owned()],
         state: Some("x".repeat(70)),
+        ..Ledger::default()
     };
     let mut body = Vec::new();
     ledger.write(&mut body).expect("small");

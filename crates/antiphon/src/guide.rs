@@ -10,6 +10,7 @@
 //! | [`resources`] | resources, templates, completions, caching, changes at run time |
 //! | [`prompts`] | prompts and their arguments |
 //! | [`client`] | clients: calls, questions, paused calls, clocks, transports |
+//! | [`testing`] | scripted people, for tests of what asks |
 //! | [`sealing`] | what holds of answers and states; keys, single use, replicas |
 //! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
 //! | [`http`] | every check and limit of the HTTP service |
@@ -57,6 +58,12 @@ pub mod client {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/client.md")]
 }
+
+/// The guide to the feature `testing`; its code needs it.
+#[cfg_attr(feature = "testing", doc = "")]
+#[cfg_attr(feature = "testing", doc = include_str!("links.md"))]
+#[cfg_attr(feature = "testing", doc = include_str!("../docs/testing.md"))]
+pub mod testing {}
 
 pub mod sealing {
     #![doc = include_str!("links.md")]

@@ -41,7 +41,7 @@
 //! | `tls` | no | `https` for clients |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
-//! | `testing` | no | what stores must do, as tests for your own |
+//! | `testing` | no | scripted people for tests of what asks; what stores must do |
 //! | `macros` | yes | the attribute [`tool`](macro@tool) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -60,6 +60,8 @@ pub mod form;
     feature = "macros"
 ))]
 pub mod guide;
+#[cfg(any(feature = "server", feature = "client"))]
+mod links;
 #[cfg(feature = "server")]
 pub mod raw;
 #[cfg(any(feature = "server", feature = "client"))]
@@ -98,10 +100,11 @@ pub use engine::{
 };
 #[cfg(feature = "server")]
 pub use server::{
-    Args, Audio, Cached, Call, CallKind, ClientInfo, Contents, Context, Description, Extension,
-    Extract, FromCall, FromRef, Handler, Image, IntoContent, IntoReply, Json, Layer, Messages,
-    Next, Offer, OptionalFromCall, OrFail, Outcome, Prefix, Prompt, RateLimit, RegistrationError,
-    RequestState, Resource, Responses, Server, State, Stop, Timeout, Tool, Verdict,
+    Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Contents, Context,
+    Description, Extension, Extract, FromAnswer, FromCall, FromRef, Given, Handler, Image,
+    IntoContent, IntoReply, Json, Layer, Messages, Next, Offer, OptionalFromCall, OrFail, Outcome,
+    Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resource, Responses, Server, State,
+    Stop, Timeout, Tool, Verdict,
 };
 #[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;
@@ -109,6 +112,18 @@ pub use transport::http;
 pub use transport::memory;
 #[cfg(all(feature = "server", feature = "stdio"))]
 pub use transport::stdio;
+
+/// What [`Ask::url`] is made of: handles in links, and what was done behind them.
+#[cfg(feature = "server")]
+pub mod link {
+    pub use antiphon_core::link::{BadHandle, Handle};
+
+    pub use crate::server::{Completions, NotCompleted};
+}
+
+/// A request for a completion of the client's model, as [`Ask::sample`] takes it.
+#[cfg(feature = "server")]
+pub use antiphon_types::CreateMessageRequestParams as Sample;
 
 /// Serves `server` in this process, for tests and for hosts that embed it; what comes back is a
 /// way for a client to reach it. The same as [`memory::connect`].

@@ -87,8 +87,8 @@ pub struct Life {
     pub now: Moment,
     /// How long this state is good.
     pub ttl: Duration,
-    /// How long the call may take, if this is its first state.
-    pub call: Duration,
+    /// When the call ends, if this is its first state.
+    pub deadline: Moment,
 }
 
 impl Claims {
@@ -101,7 +101,7 @@ impl Claims {
         secret: Secret,
         digester: &mut Digester,
     ) -> Self {
-        let deadline = life.now.after(life.call);
+        let deadline = life.deadline;
         Self {
             method: request.method,
             issued: life.now,

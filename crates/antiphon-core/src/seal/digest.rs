@@ -58,6 +58,12 @@ pub enum Of {
     Answers,
     /// The call itself: what it is called in logs.
     Flow,
+    /// What is asked, canonical.
+    Question,
+    /// A key of the author's, for use elsewhere: idempotency keys.
+    Key,
+    /// A key of the author's, for use in links.
+    Link,
 }
 
 impl Of {
@@ -69,6 +75,9 @@ impl Of {
             Self::Principal => b'P',
             Self::Answers => b'S',
             Self::Flow => b'F',
+            Self::Question => b'Q',
+            Self::Key => b'K',
+            Self::Link => b'L',
         }
     }
 }

@@ -33,7 +33,8 @@ impl Answer {
         Self(Ok(json!({ "action": "cancel" })))
     }
 
-    pub(super) fn of(answer: &impl Serialize) -> Self {
+    /// An answer as it is.
+    pub(crate) fn of(answer: &impl Serialize) -> Self {
         Self(serde_json::to_value(answer).map_err(|error| error.to_string()))
     }
 }

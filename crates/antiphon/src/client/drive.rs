@@ -6,7 +6,9 @@ use antiphon_core::{
     exchange::{Next, Rounds},
     question::Kind,
 };
-use antiphon_types::{ClientCapabilities, ErrorObject, InputRequest, InputRequired};
+use antiphon_types::{
+    ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired,
+};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, value::RawValue};
 use tokio::{
@@ -21,11 +23,11 @@ use super::{
     error::Boxed,
     excerpt::{sentence, word},
     handlers::Asking,
-    links::insecure,
     options::Options,
     question::{About, Round},
     shared::{Leg, Shared, after, envelope},
 };
+use crate::links;
 
 /// Most questions of one round; a server that asks more is out to keep us busy.
 const QUESTIONS: usize = 100;
@@ -299,7 +301,11 @@ pub(super) fn unsupported(
 ) -> Option<String> {
     match Kind::of(question) {
         Some(kind) if kind.is_declared(declared) => {
-            insecure(question).filter(|_| !client.insecure_links)
+            let unsafe_link = match question {
+                InputRequest::Elicit(ElicitRequestParams::Url(link)) => !links::is_safe(&link.url),
+                _ => false,
+            };
+            (unsafe_link && !client.insecure_links).then(|| links::RULE.to_owned())
         }
         Some(kind) => Some(kind.not_supported().to_owned()),
         None => Some(format!("{} not supported", question.method())),

@@ -23,7 +23,6 @@ mod event;
 mod excerpt;
 mod handlers;
 mod identity;
-mod links;
 mod listen;
 mod listing;
 mod options;

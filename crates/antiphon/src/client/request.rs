@@ -24,7 +24,7 @@ pub type ReadResource = Request<method::ReadResource>;
 /// What is not said here is as the [`Client`](super::Client) has it.
 #[derive(Clone)]
 pub struct Request<M> {
-    pub(super) target: Result<Target, Arc<Error>>,
+    pub(crate) target: Result<Target, Arc<Error>>,
     pub(super) options: Options,
     method: PhantomData<fn() -> M>,
 }

@@ -10,7 +10,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod log;
-mod observe;
+pub(crate) mod observe;
 mod otel;
 pub(crate) mod outbox;
 mod params;

@@ -6,12 +6,13 @@ use std::{
     borrow::Cow,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use antiphon_core::{
     envelope::{Message, Slot},
     negotiate::shown,
+    seal::digest::FlowId,
 };
 use antiphon_types::Version;
 use tracing::{Instrument, Span, field::Empty};
@@ -170,7 +171,50 @@ fn span(asked: &Asked<'_>) -> Span {
         gen_ai.tool.name = text(|target| matches!(target, Target::Tool(_))),
         gen_ai.prompt.name = text(|target| matches!(target, Target::Prompt(_))),
         mcp.resource.uri = text(|target| matches!(target, Target::Resource(_))),
+        antiphon.flow = Empty,
+        antiphon.round = Empty,
+        antiphon.answered = Empty,
+        antiphon.human_wait_ms = Empty,
+        antiphon.asked = Empty,
         outcome = Empty,
         error.code = Empty,
     )
+}
+
+/// Says on the span of this request which call it goes on with: what it is called in all its
+/// rounds, how many came before, which questions were answered, and how long that took.
+pub(crate) fn goes_on<'k>(
+    flow: impl FnOnce() -> FlowId,
+    round: u16,
+    answered: impl Iterator<Item = &'k str>,
+    waited: Duration,
+) {
+    let span = Span::current();
+    if span.is_disabled() && !otel::TIMED {
+        return;
+    }
+    let (flow, answered) = (flow().to_string(), keys(answered));
+    let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    span.record("antiphon.flow", &*flow);
+    span.record("antiphon.round", round);
+    span.record("antiphon.answered", &*answered);
+    span.record("antiphon.human_wait_ms", waited);
+    otel::goes_on(flow, round, answered, waited);
+}
+
+/// Says on the span of this request what it asks, and what the call is called from here on.
+pub(crate) fn asks<'k>(flow: impl FnOnce() -> FlowId, asked: impl Iterator<Item = &'k str>) {
+    let span = Span::current();
+    if span.is_disabled() && !otel::TIMED {
+        return;
+    }
+    let (flow, asked) = (flow().to_string(), keys(asked));
+    span.record("antiphon.flow", &*flow);
+    span.record("antiphon.asked", &*asked);
+    otel::asks(flow, asked);
+}
+
+fn keys<'k>(keys: impl Iterator<Item = &'k str>) -> String {
+    let keys: Vec<_> = keys.map(shown).collect();
+    keys.join(", ")
 }

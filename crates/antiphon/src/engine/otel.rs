@@ -2,9 +2,9 @@
 //! Without the feature the same names do nothing.
 
 #[cfg(not(feature = "otel"))]
-pub(super) use self::off::{Instruments, TIMED, Trace};
+pub(super) use self::off::{Instruments, TIMED, Trace, asks, goes_on};
 #[cfg(feature = "otel")]
-pub(super) use self::on::{Instruments, TIMED, Trace};
+pub(super) use self::on::{Instruments, TIMED, Trace, asks, goes_on};
 
 #[cfg(feature = "otel")]
 mod on {
@@ -123,6 +123,25 @@ mod on {
         }
     }
 
+    pub(in crate::engine) fn goes_on(flow: String, round: u16, answered: String, waited: u64) {
+        Context::current().span().set_attributes([
+            KeyValue::new("antiphon.flow", flow),
+            KeyValue::new("antiphon.round", i64::from(round)),
+            KeyValue::new("antiphon.answered", answered),
+            KeyValue::new(
+                "antiphon.human_wait_ms",
+                i64::try_from(waited).unwrap_or(i64::MAX),
+            ),
+        ]);
+    }
+
+    pub(in crate::engine) fn asks(flow: String, asked: String) {
+        Context::current().span().set_attributes([
+            KeyValue::new("antiphon.flow", flow),
+            KeyValue::new("antiphon.asked", asked),
+        ]);
+    }
+
     /// The W3C context the request came with (META-B-10).
     fn carried(asked: &Asked<'_>) -> HashMap<String, String> {
         let meta = &asked.message.params.meta;
@@ -217,4 +236,8 @@ mod off {
 
         pub(in crate::engine) fn end(&self, _: &Asked<'_>, _: Observed, _: Duration) {}
     }
+
+    pub(in crate::engine) fn goes_on(_: String, _: u16, _: String, _: u64) {}
+
+    pub(in crate::engine) fn asks(_: String, _: String) {}
 }

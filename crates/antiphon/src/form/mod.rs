@@ -37,3 +37,25 @@ impl Definition {
         Vec::new()
     }
 }
+
+impl Definition {
+    pub(crate) fn canonical(&self) -> &[u8] {
+        b""
+    }
+}
+
+/// stub
+#[derive(Debug)]
+pub struct RawForm(std::sync::Arc<Definition>);
+impl RawForm {
+    /// stub
+    pub fn new(schema: Value) -> Result<Self, serde_json::Error> {
+        Ok(Self(std::sync::Arc::new(Definition {
+            schema: serde_json::from_value(schema)?,
+        })))
+    }
+    /// stub
+    pub fn definition(&self) -> &std::sync::Arc<Definition> {
+        &self.0
+    }
+}

@@ -15,6 +15,7 @@ mod record;
 #[expect(clippy::module_inception, reason = "one concept, one file")]
 mod sealing;
 
+pub use antiphon_core::asking::Limits as AskLimits;
 pub use antiphon_core::seal::{
     codec::{Codec, CodecError, Coding},
     key::{BadKey, Key, WeakKey},
@@ -22,7 +23,7 @@ pub use antiphon_core::seal::{
     ring::{BadRing, KeyId},
 };
 
-pub(crate) use self::leg::{Bound, Claimed, Leg, not_of_this_type};
+pub(crate) use self::leg::{Bound, Claimed, Dialogue, Leg, not_of_this_type};
 pub use self::{
     keys::{KeyRing, KeysError},
     layer::Sealed,

@@ -20,7 +20,7 @@ use antiphon_core::{
 };
 
 use super::{
-    KeyRing, Sealed,
+    AskLimits, KeyRing, Sealed,
     protect::{Protect, Trouble, random},
 };
 use crate::raw;
@@ -72,6 +72,7 @@ pub(super) struct Settings {
     pub(super) longest: usize,
     pub(super) replicas: u32,
     pub(super) clock: Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>,
+    pub(super) asking: AskLimits,
     pub(super) told: Arc<Told>,
 }
 
@@ -143,6 +144,7 @@ impl Sealing {
                 longest: 1 << 20,
                 replicas: 1,
                 clock: None,
+                asking: AskLimits::default(),
                 told: Arc::default(),
             }),
         }
@@ -185,6 +187,11 @@ impl Sealing {
     /// Other names whose states are accepted too: former ones, say.
     pub fn accept_audiences(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.set(|settings| settings.accepted = names.into_iter().map(Into::into).collect())
+    }
+
+    /// How much may be asked in one call.
+    pub fn ask_limits(self, limits: AskLimits) -> Self {
+        self.set(|settings| settings.asking = limits)
     }
 
     /// Binds states to who calls, where the bearer verifier does not know: behind a proxy that

@@ -10,6 +10,7 @@ use std::{
 };
 
 use antiphon_core::{
+    negotiate::shown,
     seal::digest::FlowId,
     template::{Binding, Bindings},
 };
@@ -21,7 +22,9 @@ use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends, stop::Why};
+use super::{
+    FromCall, Outcome, Server, Stop, entry::Manners, fault::Fault, outcome::Ends, stop::Why,
+};
 use crate::{
     raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -353,6 +356,41 @@ impl<'a> Context<'a> {
     /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
     pub fn request_state_text(&self) -> Option<&'a str> {
         self.leg.and_then(Leg::state)
+    }
+
+    /// What the request brings from earlier rounds, where there may be any.
+    pub(crate) fn leg(&self) -> Option<&'a Leg<'a>> {
+        self.leg
+    }
+
+    /// What the handler returned, with what it asked on the way.
+    pub(crate) fn settle<R>(&self, ended: Result<Reply<R>, Stop>) -> Result<Reply<R>, Stop> {
+        let Some(dialogue) = self.leg.and_then(Leg::begun_dialogue) else {
+            return ended;
+        };
+        dialogue.end();
+        match ended {
+            Ok(Reply::InputRequired(by_hand)) => {
+                let all = dialogue.questions(Some(by_hand));
+                Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
+            }
+            Ok(reply) => {
+                for key in dialogue.run().asking.pending() {
+                    let fault = Fault::Swallowed { key: key.into() };
+                    tracing::warn!(target = &*shown(self.target), "{fault}");
+                    self.server.settings.faults.tell(fault);
+                }
+                Ok(reply)
+            }
+            Err(stop) => Err(match stop.why() {
+                Why::Ask(by_hand) => match dialogue.questions(Some(by_hand)) {
+                    Some(all) => Stop::ask(all),
+                    None => Stop::asked(),
+                },
+                Why::Asked => dialogue.questions(None).map_or_else(Stop::asked, Stop::ask),
+                why => Stop::because(why),
+            }),
+        }
     }
 
     /// What the call is called in logs, if it was asked something before.

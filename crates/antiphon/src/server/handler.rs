@@ -75,9 +75,12 @@ where
 {
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
         Box::pin(async move {
-            let arguments = M::extract(call, state).await?;
-            call.ready().await?;
-            self.handler.call(arguments).await.into_reply(call)
+            let ended = async {
+                let arguments = M::extract(call, state).await?;
+                call.ready().await?;
+                self.handler.call(arguments).await.into_reply(call)
+            };
+            call.settle(ended.await)
         })
     }
 }

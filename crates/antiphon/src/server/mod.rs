@@ -1,12 +1,14 @@
 //! What server authors write: handlers, what they take and what they return, and the server that
 //! runs them.
 
+mod ask;
 mod call;
 mod completion;
 mod context;
 mod description;
 mod entry;
 mod extract;
+pub(crate) mod fault;
 mod handler;
 mod hosted;
 mod layer;
@@ -22,7 +24,9 @@ mod stop;
 mod table;
 mod tool;
 
+pub(crate) use self::ask::Begun;
 pub use self::{
+    ask::{Answer, Ask, Completions, FromAnswer, Given, NotCompleted},
     call::Call,
     context::{CallKind, Context},
     description::Description,

@@ -85,8 +85,10 @@ impl Ends for CallToolResult {
                 }
                 text
             }
+            why @ (Why::Declined(_) | Why::Cancelled(_)) => Stop::because(why).to_string(),
             Why::Reject(error) => return Err(error),
             Why::Ask(questions) => return Ok(Reply::InputRequired(questions)),
+            Why::Asked => return Err(misplaced(call)),
             Why::Repeat => return call.recorded(),
         };
         Ok(Reply::Complete(Self::error(text)))
@@ -231,9 +233,23 @@ fn refused(call: &Context<'_>, stop: Stop) -> Result<InputRequired, Option<Error
             let data = serde_json::json!({ "violations": violations });
             ErrorObject::invalid_params(text).with_data(data)
         }
+        why @ (Why::Declined(_) | Why::Cancelled(_)) => {
+            ErrorObject::internal(Stop::because(why).to_string())
+        }
         Why::Ask(questions) => return Ok(questions),
+        Why::Asked => misplaced(call),
         Why::Repeat => ErrorObject::internal("Internal error"),
     }))
+}
+
+/// A `Stop` that asks, where nothing was asked: it is of another call, or came too late.
+fn misplaced(call: &Context<'_>) -> ErrorObject {
+    let target = &*shown(call.target());
+    tracing::error!(
+        target,
+        "a handler stopped to ask, but nothing was asked in its call"
+    );
+    ErrorObject::internal("Internal error: nothing was asked in this call")
 }
 
 fn error_of(outcome: Outcome) -> ErrorObject {

@@ -14,6 +14,7 @@ use antiphon_types::{
 use super::{
     Extract, Handler, IntoReply, Layer, Prompt, Resource, Tool,
     entry::{Around, RegistrationError},
+    fault::Faults,
     hosted::Hosted,
     lifecycle::Hooks,
     registry::{Offer, Registry},
@@ -72,6 +73,7 @@ pub(crate) struct Settings {
     pub(crate) offered: Offered,
     pub(crate) observer: Option<Watcher>,
     pub(crate) sealing: Sealing,
+    pub(crate) faults: Faults,
 }
 
 /// Capabilities that are declared whether or not there is anything to them yet.
@@ -122,6 +124,7 @@ impl<S: Send + Sync + 'static> Server<S> {
                 offered: Offered::default(),
                 observer: None,
                 sealing: Sealing::default(),
+                faults: Faults::default(),
             }),
             changes: Changes::new(),
             hooks: Hooks::default(),

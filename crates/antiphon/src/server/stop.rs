@@ -24,7 +24,9 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 ///   error `-32603`.
 /// * [`Stop::reject`]: the request itself is refused, with a JSON-RPC error of your choice.
 /// * [`Stop::not_found`]: there is no such thing.
-/// * [`Stop::ask`]: something has to be asked first.
+/// * [`Stop::ask`]: something has to be asked first. [`Ask`](crate::Ask) makes these.
+///
+/// What a user declined or cancelled is a failure too.
 ///
 /// Every error becomes a failure by `?`: standard and boxed ones, those of `anyhow` and `eyre`,
 /// and texts. [`OrFail::or_fail`] says so in a word where `?` would have to guess. Only the error's
@@ -65,7 +67,14 @@ pub(crate) enum Why {
     NotFound,
     /// The arguments are not what the handler takes.
     Arguments(Violations),
+    /// Questions that the author built.
     Ask(InputRequired),
+    /// Questions that the call knows itself.
+    Asked,
+    /// The user said no to what was asked under this key.
+    Declined(String),
+    /// The user went away from what was asked under this key.
+    Cancelled(String),
     /// The state was used before, and has its answer.
     Repeat,
 }
@@ -93,6 +102,20 @@ impl Stop {
         Self(Box::new(Why::Ask(questions)))
     }
 
+    /// Whether the user said no to what was asked.
+    pub fn is_declined(&self) -> bool {
+        matches!(*self.0, Why::Declined(_))
+    }
+
+    /// Whether the user went away from what was asked.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(*self.0, Why::Cancelled(_))
+    }
+
+    pub(crate) fn asked() -> Self {
+        Self(Box::new(Why::Asked))
+    }
+
     pub(crate) fn arguments(violations: Violations) -> Self {
         Self(Box::new(Why::Arguments(violations)))
     }
@@ -111,14 +134,6 @@ impl Stop {
 
     pub(crate) fn is_repeat(&self) -> bool {
         matches!(*self.0, Why::Repeat)
-    }
-
-    /// The questions, if that is why.
-    pub(crate) fn questions(self) -> Result<InputRequired, Self> {
-        match *self.0 {
-            Why::Ask(questions) => Ok(questions),
-            why => Err(Self(Box::new(why))),
-        }
     }
 }
 
@@ -141,7 +156,9 @@ impl fmt::Debug for Stop {
             Why::Reject(error) => f.debug_tuple("Reject").field(error).finish(),
             Why::NotFound => f.write_str("NotFound"),
             Why::Arguments(violations) => f.debug_tuple("Arguments").field(violations).finish(),
-            Why::Ask(_) => f.write_str("Ask"),
+            Why::Ask(_) | Why::Asked => f.write_str("Ask"),
+            Why::Declined(key) => f.debug_tuple("Declined").field(key).finish(),
+            Why::Cancelled(key) => f.debug_tuple("Cancelled").field(key).finish(),
             Why::Repeat => f.write_str("Repeat"),
         }
     }
@@ -156,7 +173,9 @@ impl fmt::Display for Stop {
             Why::Reject(error) => f.write_str(&error.message),
             Why::NotFound => f.write_str("Not found"),
             Why::Arguments(violations) => violations.fmt(f),
-            Why::Ask(_) => f.write_str("An answer is needed"),
+            Why::Ask(_) | Why::Asked => f.write_str("An answer is needed"),
+            Why::Declined(key) => write!(f, "The user declined to answer `{key}`."),
+            Why::Cancelled(key) => write!(f, "The user did not answer `{key}`."),
             Why::Repeat => f.write_str("This was answered before"),
         }
     }

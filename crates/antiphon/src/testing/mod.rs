@@ -1,4 +1,10 @@
-//! The contracts of [`store`](crate::store)s, as tests for your own.
+//! For tests: scripted people who answer what your tools, prompts and resources ask, and the
+//! contracts of [`store`](crate::store)s.
+//!
+//! A [`Script`] says who answers what, and is played on a server; what comes of it is a [`Played`].
+//! The guide is `antiphon::guide::testing`.
+//!
+//! # Stores of your own
 //!
 //! A suite is handed a way to make a store and panics at the first rule that does not hold, with the
 //! rule, what was expected and what came. Time is handed to stores, so nothing sleeps; it begins with
@@ -20,7 +26,16 @@
 //! store knows is left to its own tests: how much it holds before it is full, and what it outlives.
 
 mod guard;
+mod play;
+mod played;
 mod rule;
+mod script;
 mod spill;
+mod trace;
 
-pub use self::{guard::guard_contract, spill::spill_contract};
+pub use self::{
+    guard::guard_contract,
+    played::{Asked, Played},
+    script::{Completion, Script},
+    spill::spill_contract,
+};

@@ -3,7 +3,6 @@
 mod channel;
 #[cfg(feature = "http")]
 mod http;
-mod loopback;
 mod memory;
 mod named;
 mod seam;
@@ -15,7 +14,6 @@ mod streams;
 pub use channel::Channel;
 #[cfg(feature = "http")]
 pub use http::{Bearer, Challenge, Http, HttpTransport};
-pub(super) use loopback::is_loopback;
 pub use named::Named;
 pub use seam::{Connect, Events, Incoming, Outgoing, Pending, Transport};
 #[cfg(feature = "stdio")]

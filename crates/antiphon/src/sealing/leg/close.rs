@@ -1,6 +1,6 @@
 //! The work between a claim and its end, and what is remembered of it.
 
-use std::{future::Future, pin::pin};
+use std::{future::Future, pin::pin, time::Duration};
 
 use antiphon_core::{
     negotiate::shown,
@@ -13,6 +13,9 @@ use crate::{
     raw::{self, Error, Outgoing, Reply},
     sealing::{Replay, protect::answer_to, record, sealing::Guarding},
 };
+
+/// No answer is held back for longer; what is between may take it for lost.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 impl Leg<'_> {
     /// Runs the work, holding the claim meanwhile, and closes with its answer.
@@ -27,13 +30,16 @@ impl Leg<'_> {
                 // A panic is an end like others, and must not look like work that goes on.
                 let done = Caught(pin!(work)).await;
                 let answer = done.unwrap_or_else(|panic| Err(panicked(call, &panic)));
+                self.end_dialogue();
                 let answer = self.close(call, answer).await;
                 self.give_back().await;
                 answer
             };
             return Box::pin(async { self.holding(pin!(work)).await }).await;
         }
-        match work.await {
+        let answer = work.await;
+        self.end_dialogue();
+        match answer {
             Ok(Reply::InputRequired(input)) => {
                 Box::pin(self.close(call, Ok(Reply::InputRequired(input)))).await
             }
@@ -61,6 +67,7 @@ impl Leg<'_> {
                 if let Some(answer) = self.recorded() {
                     return answer;
                 }
+                self.pause().await;
                 match self.seal(call, &input).await {
                     Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
                     // The client may have brought this about, and gets no second try by it.
@@ -84,6 +91,15 @@ impl Leg<'_> {
                 self.record(guard, opened, holder, answer, ending).await
             }
             _ => answer,
+        }
+    }
+
+    /// Holds back an answer that asks nothing but to come back later: so a client that comes back
+    /// at once does not do so all the time.
+    async fn pause(&self) {
+        let dialogue = self.begun_dialogue();
+        if let Some(span) = dialogue.and_then(|dialogue| dialogue.pause()) {
+            tokio::time::sleep(span.min(LONGEST_PAUSE)).await;
         }
     }
 

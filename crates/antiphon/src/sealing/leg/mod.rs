@@ -7,10 +7,11 @@
 
 mod claim;
 mod close;
+mod dialogue;
 mod open;
 mod seal;
 
-use std::sync::{Mutex, OnceLock, atomic::Ordering};
+use std::sync::{Arc, Mutex, OnceLock, atomic::Ordering};
 
 use antiphon_core::{
     answers::Answers,
@@ -30,7 +31,7 @@ use serde_json::value::RawValue;
 use super::{Sealing, protect::Trouble, record, sealing::Settings};
 use crate::raw::{self, Error, Reply};
 
-pub(crate) use self::claim::Claimed;
+pub(crate) use self::{claim::Claimed, dialogue::Dialogue};
 
 /// What a state is bound to, besides who calls.
 #[derive(Clone, Copy)]
@@ -53,6 +54,8 @@ pub(crate) struct Leg<'a> {
     loose: Mutex<Option<Holder>>,
     /// The answer that the state got when it was used before.
     recorded: OnceLock<Vec<u8>>,
+    /// What the handler asks and has done, once it asks for that.
+    dialogue: OnceLock<Arc<Dialogue>>,
 }
 
 /// A state that came back and is good.
@@ -73,6 +76,7 @@ impl<'a> Leg<'a> {
             claimed: OnceLock::new(),
             loose: Mutex::default(),
             recorded: OnceLock::new(),
+            dialogue: OnceLock::new(),
         }
     }
 
@@ -104,10 +108,7 @@ impl<'a> Leg<'a> {
                  all its users can use each other's; see auth::Principal::subject"
             );
         }
-        let bound = match &self.settings.bind {
-            None => None,
-            Some(bind) => Some(bind(call)?),
-        };
+        let bound = self.named_by_author(call)?;
         let parts = [
             principal.and_then(|who| who.issuer.as_deref()),
             principal.and_then(|who| who.client.as_deref()),
@@ -117,6 +118,15 @@ impl<'a> Leg<'a> {
         let mut bytes = Vec::new();
         claims::principal(&parts, &mut bytes);
         Some(bytes)
+    }
+
+    /// Who the author says is calling, if the author was asked; `None` if that is not known.
+    #[expect(clippy::option_option, reason = "not asked, and not known")]
+    fn named_by_author(&self, call: &raw::Call<'_>) -> Option<Option<String>> {
+        match &self.settings.bind {
+            None => Some(None),
+            Some(bind) => Some(Some(bind(call)?)),
+        }
     }
 
     /// The author's state, if there is one.
@@ -132,6 +142,32 @@ impl<'a> Leg<'a> {
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.opened.as_ref().map(|opened| opened.flow())
+    }
+
+    /// What the handler asks and has done.
+    ///
+    /// # Errors
+    /// If there is no randomness.
+    pub(crate) fn dialogue(&self, call: &raw::Call<'_>) -> Result<&Arc<Dialogue>, Error> {
+        if let Some(dialogue) = self.dialogue.get() {
+            return Ok(dialogue);
+        }
+        let new = self
+            .begin_dialogue(call)
+            .map_err(|trouble| self.refuse(trouble, None))?;
+        Ok(self.dialogue.get_or_init(|| Arc::new(new)))
+    }
+
+    /// Whatever the handler has left behind cannot ask any more.
+    fn end_dialogue(&self) {
+        if let Some(dialogue) = self.begun_dialogue() {
+            dialogue.end();
+        }
+    }
+
+    /// The same, if the handler has asked for it.
+    pub(crate) fn begun_dialogue(&self) -> Option<&Arc<Dialogue>> {
+        self.dialogue.get()
     }
 
     /// Says why a state is not of the type that a handler wants.

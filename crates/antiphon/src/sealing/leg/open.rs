@@ -16,6 +16,7 @@ use antiphon_core::{
 
 use super::{Bound, Leg, Opened};
 use crate::{
+    engine::observe::goes_on,
     raw::{self, Error, Round},
     sealing::{
         Sealing,
@@ -48,6 +49,12 @@ impl<'a> Leg<'a> {
             Ok((claims, ledger, mut digester)) => {
                 let fingerprint = fingerprint(&ledger, &answers, &mut digester)?;
                 leg.answers = answers.only(|key| ledger.asks(key));
+                goes_on(
+                    || digester.flow(),
+                    claims.round,
+                    leg.answers.keys(),
+                    leg.settings.now().since(claims.issued),
+                );
                 leg.opened = Some(Box::new(Opened {
                     claims,
                     ledger,
@@ -83,7 +90,7 @@ impl<'a> Leg<'a> {
             Body::Ledger(ledger) => ledger,
             Body::Elsewhere(handle) => self.fetch(&handle, &claims.id).await?,
         };
-        if !ledger.pending.is_empty() && !answers.keys().any(|key| ledger.asks(key)) {
+        if ledger.pending().next().is_some() && !answers.keys().any(|key| ledger.asks(key)) {
             return Err(match answers.is_empty() {
                 true => Refusal::NoAnswers,
                 false => Refusal::UnsolicitedAnswers,
@@ -119,7 +126,7 @@ fn fingerprint(
     digester: &mut Digester,
 ) -> Result<Fingerprint, Error> {
     let mut bytes = Vec::new();
-    for key in &ledger.pending {
+    for key in ledger.pending() {
         match answers.raw(key) {
             None => bytes.push(b'-'),
             Some(answer) => canonical(answer.get(), &mut bytes).map_err(|ambiguous| {

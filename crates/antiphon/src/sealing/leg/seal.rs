@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use antiphon_core::{
-    ledger::{self, Body},
+    ledger::{Body, Ledger},
+    negotiate::shown,
     seal::{
         NONCE,
         claims::{self, Claims, Life, SKEW},
@@ -16,8 +17,9 @@ use antiphon_core::{
 use antiphon_types::InputRequired;
 use sha2::{Digest as _, Sha256};
 
-use super::{Leg, unavailable};
+use super::{Dialogue, Leg, unavailable};
 use crate::{
+    engine::observe::asks,
     raw::{self, Error},
     sealing::protect::{Protect, Trouble, body_of, random},
 };
@@ -41,9 +43,11 @@ impl Leg<'_> {
             Unsealed::Request(Error::internal("It is not known who is calling"))
         })?;
         let audience = settings.own_audience();
-        let secret = match &self.opened {
-            Some(opened) => opened.claims.secret.clone(),
-            None => Secret::new(*secret),
+        let dialogue = self.dialogue_to_carry(call)?;
+        let secret = match (&self.opened, dialogue) {
+            (Some(opened), _) => opened.claims.secret.clone(),
+            (None, Some(dialogue)) => dialogue.secret(),
+            (None, None) => Secret::new(*secret),
         };
         let mut digester = secret.digester();
         let claims = match &self.opened {
@@ -56,10 +60,11 @@ impl Leg<'_> {
                         format!("The arguments can be read in more than one way: {ambiguous}");
                     Unsealed::Request(Error::invalid_params(text))
                 })?;
+                let deadline = dialogue.map(|dialogue| dialogue.deadline());
                 let life = Life {
                     now,
                     ttl: settings.ttl,
-                    call: settings.call_deadline(),
+                    deadline: deadline.unwrap_or_else(|| now.after(settings.call_deadline())),
                 };
                 let request = self.request(&arguments, &principal);
                 Claims::first(&request, audience, life, id, secret, &mut digester)
@@ -67,7 +72,7 @@ impl Leg<'_> {
         };
         let mut draft = Draft::default();
         claims.write(draft.payload());
-        write_ledger(input, draft.payload())?;
+        self.write_ledger(input, dialogue, claims.round, draft.payload())?;
         if draft.sealed_len() > settings.budget
             && let Some(spill) = &settings.spill
         {
@@ -92,6 +97,7 @@ impl Leg<'_> {
             claims.write(draft.payload());
             Body::write_handle(spilled.handle, draft.payload());
         }
+        asks(|| digester.flow(), input.requests().map(|(key, _)| key));
         if call.headers().is_some() {
             self.tell_about_process_key();
         }
@@ -107,6 +113,60 @@ impl Leg<'_> {
             }
             false => Ok(state),
         }
+    }
+
+    /// The dialogue, if something of it is to be carried on, whether or not the handler came to it.
+    fn dialogue_to_carry(&self, call: &raw::Call<'_>) -> Result<Option<&Dialogue>, Unsealed> {
+        let carries = self.opened.as_ref().is_some_and(|opened| {
+            !opened.ledger.questions.is_empty() || !opened.ledger.steps.is_empty()
+        });
+        let dialogue = match carries {
+            true => Some(self.dialogue(call).map_err(Unsealed::Request)?),
+            false => self.begun_dialogue(),
+        };
+        Ok(dialogue.map(|dialogue| &**dialogue))
+    }
+
+    /// Writes what was asked and done, which questions are pending, and the author's state.
+    fn write_ledger(
+        &self,
+        input: &InputRequired,
+        dialogue: Option<&Dialogue>,
+        round: u16,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unsealed> {
+        let before = match &self.opened {
+            Some(opened) => opened.ledger.rounds.unwrap_or(opened.claims.round),
+            None => 0,
+        };
+        let asks = input.requests().len() > 0;
+        if asks && before >= self.settings.asking.rounds {
+            tracing::error!(
+                target = &*shown(self.bound.target),
+                before,
+                "a call has asked in too many rounds; see Sealing::ask_limits"
+            );
+            let text = format!("This call has asked in {before} rounds; it may ask in no more");
+            return Err(Unsealed::Request(Error::internal(text)));
+        }
+        let rounds = before.saturating_add(asks.into());
+        let mut ledger = match dialogue {
+            Some(dialogue) => {
+                dialogue.next_ledger(|key| input.requests().any(|(sent, _)| sent == key))
+            }
+            None => Ledger::default(),
+        };
+        ledger.rounds = (rounds != round).then_some(rounds);
+        let by_hand = input.requests().map(|(key, _)| key);
+        let by_hand = by_hand.filter(|key| !ledger.asks(key));
+        let state = input
+            .state()
+            .filter(|state| !state.is_empty() || !dialogue.is_some_and(Dialogue::waits));
+        let written = ledger.with(by_hand, state).write(out);
+        written.map_err(|_| {
+            tracing::error!("a state has parts of 16 MiB and more, or keys of more than 255 bytes");
+            Unsealed::Request(too_large())
+        })
     }
 
     fn tell_about_process_key(&self) {
@@ -148,21 +208,6 @@ fn refused_body(refused: Kept) -> Unsealed {
             tracing::error!("the spill is full");
             Unsealed::Request(unavailable())
         }
-    }
-}
-
-/// Writes which questions are asked, and the author's state.
-fn write_ledger(input: &InputRequired, out: &mut Vec<u8>) -> Result<(), Unsealed> {
-    let too_large = |_| {
-        tracing::error!("a state has parts of 16 MiB and more");
-        Unsealed::Request(too_large())
-    };
-    for (key, _) in input.requests() {
-        ledger::write_question(key, out).map_err(too_large)?;
-    }
-    match input.state() {
-        Some(state) => ledger::write_state(state, out).map_err(too_large),
-        None => Ok(()),
     }
 }
 

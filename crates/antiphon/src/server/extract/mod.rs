@@ -11,7 +11,7 @@ use std::future::Future;
 
 use antiphon_types::InputRequired;
 
-use super::{Context, Description, Stop};
+use super::{Context, Description, Stop, stop::Why};
 
 pub use self::{
     args::{Args, Prefix},
@@ -28,6 +28,7 @@ pub use self::{
 /// | [`Args<T>`] | the arguments, as your type |
 /// | [`State<S>`] | the server's state, or a part of it |
 /// | [`Call`](crate::Call) | the whole call, as a value to keep |
+/// | [`Ask`](crate::Ask) | asks for what only the user has |
 /// | [`Responses`], [`RequestState<S>`](RequestState) | answers to what was asked, and what was carried along |
 /// | [`Progress`](crate::Progress), [`Logger`](crate::Logger) | the way back while it runs |
 /// | [`CancellationToken`](crate::CancellationToken) | for work moved to other tasks |
@@ -142,7 +143,11 @@ impl<S: Sync, T: FromCall<S>> FromCall<S> for Result<T, Stop> {
 
 /// The questions of all the extractors that ask, gathered.
 #[derive(Default)]
-pub(crate) struct Questions(Option<InputRequired>);
+pub(crate) struct Questions {
+    by_hand: Option<InputRequired>,
+    /// Whether there are others, which the call knows itself.
+    asked: bool,
+}
 
 impl Questions {
     /// Adds the questions of one extractor.
@@ -150,8 +155,15 @@ impl Questions {
     /// # Errors
     /// What is no question ends the call; so do two states, of which only one can be carried.
     pub(crate) fn add(&mut self, stop: Stop) -> Result<(), Stop> {
-        let more = stop.questions()?;
-        self.0 = Some(match self.0.take() {
+        let more = match stop.why() {
+            Why::Ask(more) => more,
+            Why::Asked => {
+                self.asked = true;
+                return Ok(());
+            }
+            why => return Err(Stop::because(why)),
+        };
+        self.by_hand = Some(match self.by_hand.take() {
             None => more,
             Some(questions) => together(questions, &more)?,
         });
@@ -159,8 +171,9 @@ impl Questions {
     }
 
     pub(crate) fn into_stop(self) -> Stop {
-        match self.0 {
+        match self.by_hand {
             Some(questions) => Stop::ask(questions),
+            None if self.asked => Stop::asked(),
             None => Stop::reject(-32603, "Internal error"),
         }
     }

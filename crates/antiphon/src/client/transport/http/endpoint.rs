@@ -2,7 +2,10 @@
 
 use http::{Uri, uri::Scheme};
 
-use crate::client::{Error, Identity, transport::is_loopback};
+use crate::{
+    client::{Error, Identity},
+    links::is_loopback,
+};
 
 /// The URL of a server.
 #[derive(Debug, Clone)]

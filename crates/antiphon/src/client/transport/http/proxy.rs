@@ -6,7 +6,7 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::endpoint::{Endpoint, unusable};
-use crate::client::{Error, transport::is_loopback};
+use crate::{client::Error, links::is_loopback};
 
 /// Which proxy to use.
 #[derive(Debug, Clone, Default)]

@@ -1,0 +1,171 @@
+//! [`Dialogue`]: what a handler asks and has done, for as long as it runs.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use antiphon_core::{
+    asking::Asking,
+    ledger::Ledger,
+    link::Handle,
+    moment::Moment,
+    seal::digest::{Digest, Digester, FlowId, Of, Secret},
+};
+use antiphon_types::InputRequired;
+use serde_json::value::RawValue;
+
+use super::Leg;
+use crate::{
+    raw,
+    sealing::protect::{Trouble, random},
+    server::Begun,
+};
+
+/// What a handler asks and has done. Handlers share it with whatever they start.
+pub(crate) struct Dialogue {
+    run: Mutex<Run>,
+    over: AtomicBool,
+    deadline: Moment,
+    /// Who calls, as far as somebody who opens a link can be compared with that.
+    subject: Option<String>,
+    /// What the client declared.
+    capabilities: Option<Box<RawValue>>,
+}
+
+/// What changes while a handler runs.
+pub(crate) struct Run {
+    pub(crate) asking: Asking,
+    secret: Secret,
+    digester: Digester,
+    later: Option<Duration>,
+    pub(crate) steps: HashMap<String, Arc<Begun>>,
+}
+
+impl Leg<'_> {
+    pub(super) fn begin_dialogue(&self, call: &raw::Call<'_>) -> Result<Dialogue, Trouble> {
+        let limits = self.settings.asking;
+        let (asking, secret, deadline) = match &self.opened {
+            None => (
+                Asking::first(limits),
+                Secret::new(random()?),
+                self.settings.now().after(self.settings.call_deadline()),
+            ),
+            Some(opened) => {
+                let answers = self.answers.keys().filter_map(|key| {
+                    let answer = self.answers.raw(key)?;
+                    Some((key, RawValue::get(answer)))
+                });
+                let (ledger, claims) = (opened.ledger.clone(), &opened.claims);
+                let asking = Asking::next(ledger, claims.round, answers, limits);
+                (asking, claims.secret.clone(), claims.deadline)
+            }
+        };
+        let principal = call.principal().and_then(|who| who.subject.clone());
+        Ok(Dialogue {
+            run: Mutex::new(Run {
+                asking,
+                digester: secret.digester(),
+                secret,
+                later: None,
+                steps: HashMap::new(),
+            }),
+            over: AtomicBool::new(false),
+            deadline,
+            subject: principal.or_else(|| self.named_by_author(call).flatten()),
+            capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
+        })
+    }
+}
+
+impl Dialogue {
+    pub(crate) fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on nothing can be asked any more.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// What the client declared.
+    pub(crate) fn capabilities(&self) -> Option<&RawValue> {
+        self.capabilities.as_deref()
+    }
+
+    /// What a link says of this call and the question under this key.
+    pub(crate) fn handle(&self, key: &str) -> Handle {
+        let question = self.run().digester.of(Of::Link, key.as_bytes());
+        Handle::new(&question, self.deadline, self.subject.as_deref())
+    }
+
+    pub(super) fn secret(&self) -> Secret {
+        self.run().secret.clone()
+    }
+
+    pub(super) fn deadline(&self) -> Moment {
+        self.deadline
+    }
+
+    pub(super) fn next_ledger(&self, sent: impl Fn(&str) -> bool) -> Ledger {
+        self.run().asking.next_ledger(sent)
+    }
+
+    /// Whether nothing is asked but to come back later.
+    pub(super) fn waits(&self) -> bool {
+        self.run().later.is_some()
+    }
+
+    /// How long an answer that asks nothing is held back.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        self.run().later
+    }
+
+    /// What is asked, together with what the author built.
+    pub(crate) fn questions(&self, by_hand: Option<InputRequired>) -> Option<InputRequired> {
+        let mut run = self.run();
+        let mut all = by_hand;
+        for (key, request) in run.asking.questions() {
+            all = Some(match all {
+                None => InputRequired::ask(key, request.clone()),
+                Some(all) => all.and(key, request.clone()),
+            });
+        }
+        match (all, run.later) {
+            (None, Some(_)) => Some(InputRequired::later("")),
+            (all, _) => {
+                run.later = None;
+                all
+            }
+        }
+    }
+}
+
+impl Run {
+    /// What a question is known by.
+    pub(crate) fn digest(&mut self, canonical: &[u8]) -> Digest {
+        self.digester.of(Of::Question, canonical)
+    }
+
+    /// The same in every round of this call, and in no other.
+    pub(crate) fn key(&mut self, key: &str) -> Digest {
+        self.digester.of(Of::Key, key.as_bytes())
+    }
+
+    pub(crate) fn flow(&mut self) -> FlowId {
+        self.digester.flow()
+    }
+
+    /// Asks to come back later.
+    pub(crate) fn wait(&mut self, span: Duration) {
+        self.later = Some(span);
+    }
+}

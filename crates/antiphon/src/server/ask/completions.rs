@@ -1,0 +1,105 @@
+//! [`Completions`]: what was done behind links, within one process.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use antiphon_core::{
+    link::{BadHandle, Handle},
+    moment::Moment,
+};
+
+/// Most completions that are kept at a time.
+const MOST: usize = 65_536;
+
+/// What was done behind links that [`Ask::url`](crate::Ask::url) has sent, for servers of one
+/// process. Replicas keep it where all of them find it, under the [`Handle`]; see
+/// [`Handle::opened_by`].
+///
+/// Clones are the same. Everything is kept until the call it belongs to has ended, and no longer.
+pub struct Completions<T>(Arc<Mutex<HashMap<Handle, T>>>);
+
+impl<T: Clone> Completions<T> {
+    /// Nothing was done yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes that `subject` has done what is behind a link, and what came of it. Call this from
+    /// the page behind the link, with the handle out of its URL and with whom the page knows to be
+    /// signed in: one who was sent a link that was made for another must not complete it
+    /// (ELIC-S-32).
+    ///
+    /// # Errors
+    /// If the link was made for somebody else, or is none of ours, or is too old; or if there is no
+    /// room.
+    pub fn complete(
+        &self,
+        handle: &str,
+        subject: Option<&str>,
+        value: T,
+    ) -> Result<(), NotCompleted> {
+        let now = Moment::from(SystemTime::now());
+        let handle = Handle::opened_by(handle, subject, now).map_err(NotCompleted::Handle)?;
+        let mut done = self.done();
+        if done.len() >= MOST {
+            done.retain(|handle, _| now < handle.until());
+        }
+        if done.len() >= MOST {
+            return Err(NotCompleted::Full);
+        }
+        done.insert(handle, value);
+        Ok(())
+    }
+
+    /// What came of it, if it was done.
+    pub fn get(&self, handle: &Handle) -> Option<T> {
+        self.done().get(handle).cloned()
+    }
+
+    fn done(&self) -> MutexGuard<'_, HashMap<Handle, T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Completions<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T> Clone for Completions<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for Completions<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Completions(..)")
+    }
+}
+
+/// Why what was done behind a link does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotCompleted {
+    /// The handle is not good, or not for this user.
+    Handle(BadHandle),
+    /// Too much is kept already.
+    Full,
+}
+
+impl fmt::Display for NotCompleted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handle(bad) => bad.fmt(f),
+            Self::Full => f.write_str("there is no room; try again later"),
+        }
+    }
+}
+
+impl std::error::Error for NotCompleted {}

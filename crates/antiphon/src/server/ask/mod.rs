@@ -1,0 +1,421 @@
+//! [`Ask`]: what only the user has, asked for in a straight line.
+
+mod answer;
+mod completions;
+mod given;
+mod once;
+mod question;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use antiphon_core::{asking::Unanswered, link::Handle, question::Kind};
+use antiphon_types::{
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
+    ElicitRequestParams, ElicitResult, InputRequest, ListRootsResult, Root, decode,
+};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{
+    Context, Description, FromCall, Stop,
+    fault::{Fault, Faults},
+};
+use crate::{
+    form::{Definition, Form, RawForm},
+    links,
+    sealing::Dialogue,
+};
+
+pub(crate) use self::once::Begun;
+pub use self::{
+    answer::{Answer, FromAnswer},
+    completions::{Completions, NotCompleted},
+    given::Given,
+};
+
+/// Asks for what only the user has: an extractor.
+///
+/// A question that has no answer yet ends the handler by `?`, and the client is asked. When the
+/// answer comes, the handler runs again, from its top, and the answer is there. Questions that are
+/// asked before the first `?` leave together.
+///
+/// ```
+/// use antiphon::{Args, Ask, Form, Stop, schemars::{self, JsonSchema}};
+/// # use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Order { title: String }
+///
+/// #[derive(Form)]
+/// struct Confirm { approve: bool }
+///
+/// async fn order(Args(order): Args<Order>, ask: Ask) -> Result<String, Stop> {
+///     let Confirm { approve } = ask.form("confirm", format!("Order {}?", order.title))?;
+///     Ok(match approve {
+///         true => format!("Ordered {}.", order.title),
+///         false => "Nothing ordered.".to_owned(),
+///     })
+/// }
+/// # let _ = antiphon::Server::<()>::new("shop", "1.0").tool("order", order);
+/// ```
+///
+/// So a question must not depend on anything that differs from round to round, like the time; and
+/// what must not be done twice goes after the last question, or into [`once`](Self::once). See the
+/// guide on [asking](crate::guide::asking).
+///
+/// Clones are the same; none can ask any more once the handler has returned.
+#[derive(Clone)]
+pub struct Ask {
+    dialogue: Arc<Dialogue>,
+    faults: Faults,
+}
+
+impl Ask {
+    /// Asks the user to fill in a form.
+    ///
+    /// As a `T: Form` there is an answer, or the call ends with what the user did instead. As an
+    /// [`Answer<T>`] declining and cancelling come back too. What is filled in is checked; if it
+    /// does not fit, the user is asked again and told why.
+    ///
+    /// # Errors
+    /// To be returned by `?`: the question, or why there is no answer.
+    pub fn form<A: FromAnswer>(&self, key: &str, message: impl Into<String>) -> Result<A, Stop> {
+        let definition = A::Form::definition();
+        let message = message.into();
+        let canonical = question::form(&message, definition);
+        let answer = self.ask(
+            key,
+            &canonical,
+            |answer| filled_in(answer, definition, A::Form::read),
+            || InputRequest::Elicit(form_request(message, definition)),
+        )?;
+        A::from_answer(key, answer)
+    }
+
+    /// The same with a form that is made at run time; what was filled in, by name.
+    ///
+    /// # Errors
+    /// As [`form`](Self::form).
+    pub fn raw_form(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        form: &RawForm,
+    ) -> Result<Answer<Map<String, Value>>, Stop> {
+        let definition = &**form.definition();
+        let message = message.into();
+        let canonical = question::form(&message, definition);
+        self.ask(
+            key,
+            &canonical,
+            |answer| filled_in(answer, definition, Ok),
+            || InputRequest::Elicit(form_request(message, definition)),
+        )
+    }
+
+    /// Asks the user to open a link, for what must not go through the client: signing in, paying,
+    /// secrets.
+    ///
+    /// `link` makes the URL of the handle, which must be https or of this machine. That the user
+    /// agreed to open it is not enough: `done` says whether what is behind the link has been done,
+    /// and gives what came of it. [`Completions`] remembers that within one process.
+    ///
+    /// ```
+    /// use antiphon::{Ask, Completions, State, Stop};
+    ///
+    /// async fn balance(State(accounts): State<Completions<String>>, ask: Ask) -> Result<String, Stop> {
+    ///     let account = ask.url(
+    ///         "signin",
+    ///         "Sign in to see your balance",
+    ///         |handle| format!("https://bank.example/sign-in/{handle}"),
+    ///         |handle| accounts.get(handle),
+    ///     )?;
+    ///     Ok(format!("{account} has 7 ducats."))
+    /// }
+    /// # let _ = antiphon::Server::new("bank", "1.0").tool("balance", balance)
+    /// #     .with_state::<()>(Completions::<String>::new());
+    /// ```
+    ///
+    /// Where finding that out has to wait, do so first: [`handle`](Self::handle) is the same.
+    ///
+    /// # Errors
+    /// To be returned by `?`: the question, or that the user will not. [`Answer::of`] tells that
+    /// apart.
+    pub fn url<T>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        link: impl FnOnce(&Handle) -> String,
+        done: impl FnOnce(&Handle) -> Option<T>,
+    ) -> Result<T, Stop> {
+        let handle = self.handle(key);
+        let url = link(&handle);
+        if !links::is_safe(&url) {
+            tracing::error!(key, "a link cannot be sent. {}", links::RULE);
+            let text = format!("Internal error: `{key}` has a link that is not allowed");
+            return Err(Stop::reject(-32603, text));
+        }
+        let request = InputRequest::Elicit(ElicitRequestParams::url(message, url));
+        let canonical = question::any(&request)?;
+        let answer = self.ask(
+            key,
+            &canonical,
+            |answer| match elicited(answer)?.action {
+                ElicitAction::Accept => match done(&handle) {
+                    Some(value) => Ok(Answer::Accept(value)),
+                    None => Err(vec!["what is behind the link is not completed".to_owned()]),
+                },
+                ElicitAction::Decline => Ok(Answer::Decline),
+                ElicitAction::Cancel => Ok(Answer::Cancel),
+            },
+            || request,
+        )?;
+        answer.or_stop(key)
+    }
+
+    /// What [`url`](Self::url) hands out for this key: the same in every round of this call, and
+    /// in no other.
+    pub fn handle(&self, key: &str) -> Handle {
+        self.dialogue.handle(key)
+    }
+
+    /// Asks the client's model for a completion.
+    ///
+    /// # Errors
+    /// As [`form`](Self::form).
+    pub fn sample(
+        &self,
+        key: &str,
+        sample: impl Into<CreateMessageRequestParams>,
+    ) -> Result<CreateMessageResult, Stop> {
+        self.any(key, sample.into().into(), "a message of a model")
+    }
+
+    /// Asks for the workspace roots.
+    ///
+    /// # Errors
+    /// As [`form`](Self::form).
+    pub fn roots(&self, key: &str) -> Result<Vec<Root>, Stop> {
+        let roots: ListRootsResult = self.any(key, InputRequest::roots(), "a list of roots")?;
+        Ok(roots.roots)
+    }
+
+    /// A value that may have been given up front, as an argument say; else it can be
+    /// [asked for](Given::or_form). Not for consent: a model gives arguments, and says yes to
+    /// anything.
+    pub fn given<V>(&self, value: Option<V>) -> Given<'_, V> {
+        Given::new(self, value)
+    }
+
+    /// Says that it is not done yet: the client comes back by itself, and the handler runs again.
+    /// The answer is held back for as long as that, but for 20 seconds at most.
+    ///
+    /// # Errors
+    /// Always; to be returned by `?`.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use antiphon::{Ask, Stop};
+    /// # async fn is_printed(_: &str) -> bool { true }
+    /// async fn print(ask: Ask) -> Result<String, Stop> {
+    ///     let job = ask.once("start", async || Ok("job 7".to_owned())).await?;
+    ///     if !is_printed(&job).await {
+    ///         ask.later(Duration::from_secs(5))?;
+    ///     }
+    ///     Ok(format!("{job} is printed."))
+    /// }
+    /// # let _ = antiphon::Server::<()>::new("printer", "1.0").tool("print", print);
+    /// ```
+    pub fn later(&self, span: Duration) -> Result<(), Stop> {
+        self.check("later")?;
+        self.dialogue.run().wait(span);
+        Err(Stop::asked())
+    }
+
+    /// Whether this client can be asked questions of a kind at all.
+    pub fn can(&self, kind: Kind) -> bool {
+        let declared = self.dialogue.capabilities().map_or("{}", RawValue::get);
+        decode::<ClientCapabilities>(declared).is_ok_and(|declared| kind.is_declared(&declared))
+    }
+
+    /// How many rounds came before this one.
+    pub fn round(&self) -> u32 {
+        self.dialogue.run().asking.round().into()
+    }
+
+    /// A key for others to know this call by, the same in every round and in no other call: for
+    /// services that take an idempotency key. 32 hexadecimal digits.
+    pub fn idempotency_key(&self, key: &str) -> String {
+        let key = u128::from_be_bytes(self.dialogue.run().key(key));
+        format!("{key:032x}")
+    }
+
+    /// A question that is answered with a `T` or not at all.
+    fn any<T: serde::de::DeserializeOwned>(
+        &self,
+        key: &str,
+        request: InputRequest,
+        what: &str,
+    ) -> Result<T, Stop> {
+        let canonical = question::any(&request)?;
+        self.ask(
+            key,
+            &canonical,
+            |answer| decode(answer).map_err(|_| vec![format!("must be {what}")]),
+            || request,
+        )
+    }
+
+    /// The answer to a question, as `read` makes it of what came; else it is asked.
+    fn ask<T>(
+        &self,
+        key: &str,
+        canonical: &[u8],
+        read: impl FnOnce(&str) -> Result<T, Vec<String>>,
+        request: impl FnOnce() -> InputRequest,
+    ) -> Result<T, Stop> {
+        self.check(key)?;
+        let found = {
+            let mut run = self.dialogue.run();
+            let digest = run.digest(canonical);
+            let found = run.asking.find(key, &digest);
+            found.map(|answer| answer.map(str::to_owned))
+        };
+        // The author's code runs without the lock: it may ask things too.
+        let unanswered = match found.map(|answer| answer.map(|answer| read(&answer))) {
+            Ok(Some(Ok(value))) => return Ok(value),
+            Ok(Some(Err(errors))) => {
+                let request = request();
+                self.dialogue.run().asking.ask_again(key, errors, request)
+            }
+            Ok(None) => {
+                let request = request();
+                self.dialogue.run().asking.ask(key, request)
+            }
+            Err(unanswered) => unanswered,
+        };
+        Err(self.stop(key, unanswered))
+    }
+
+    /// Whether anything can be asked here and now.
+    fn check(&self, key: &str) -> Result<(), Stop> {
+        let key = || key.to_owned();
+        if self.dialogue.is_over() {
+            return Err(self.fault(Fault::AskedLate { key: key() }));
+        }
+        if once::is_inside(&self.dialogue) {
+            return Err(self.fault(Fault::AskedWithin { key: key() }));
+        }
+        Ok(())
+    }
+
+    /// A mistake of the author's: the call ends, and whoever looks after the server is told.
+    fn fault(&self, fault: Fault) -> Stop {
+        let flow = self.dialogue.run().flow();
+        tracing::error!(%flow, "{fault}");
+        let stop = Stop::reject(-32603, format!("Internal error: {fault}"));
+        self.faults.tell(fault);
+        stop
+    }
+
+    fn stop(&self, key: &str, unanswered: Unanswered) -> Stop {
+        let internal = |why: &str| {
+            let flow = self.dialogue.run().flow();
+            tracing::error!(key, %flow, "a question cannot be asked: {why}");
+            Stop::reject(-32603, format!("Internal error: `{key}` {why}"))
+        };
+        match unanswered {
+            Unanswered::Asked => Stop::asked(),
+            Unanswered::Clash => self.fault(Fault::Clash { key: key.into() }),
+            Unanswered::Drift => self.fault(Fault::Drift { key: key.into() }),
+            Unanswered::Unusable(errors) => {
+                let lines: Vec<_> = errors.iter().map(|error| format!("- {error}")).collect();
+                let lines = lines.join("\n");
+                Stop::fail(format!("There was no usable answer to `{key}`:\n{lines}"))
+            }
+            Unanswered::Changed => Stop::fail(format!(
+                "The question `{key}` is not what it was, and something was done upon its answer. \
+                 Nothing more was done: call again."
+            )),
+            Unanswered::TooMany => internal("is one question too many in this round"),
+            _ => internal("is no key: it must have 1 to 255 bytes"),
+        }
+    }
+}
+
+fn form_request(message: String, definition: &Definition) -> ElicitRequestParams {
+    ElicitRequestParams::form(message, definition.schema().clone())
+}
+
+/// What was filled in, if it fits.
+fn filled_in<T>(
+    answer: &str,
+    definition: &Definition,
+    read: impl FnOnce(Map<String, Value>) -> Result<T, Vec<String>>,
+) -> Result<Answer<T>, Vec<String>> {
+    let answer = elicited(answer)?;
+    match answer.action {
+        ElicitAction::Accept => {
+            let content = answer.content.unwrap_or_default();
+            let errors = definition.errors(&content);
+            match errors.is_empty() {
+                true => Ok(Answer::Accept(read(content)?)),
+                false => Err(errors),
+            }
+        }
+        ElicitAction::Decline => Ok(Answer::Decline),
+        ElicitAction::Cancel => Ok(Answer::Cancel),
+    }
+}
+
+fn elicited(answer: &str) -> Result<ElicitResult, Vec<String>> {
+    decode(answer).map_err(|_| {
+        // What stands for an answer that was too large.
+        match decode::<String>(answer) {
+            Ok(why) if why.starts_with("has more than ") => vec![why],
+            _ => vec!["must be an object with `action` and, if accepted, `content`".to_owned()],
+        }
+    })
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: Sync> FromCall<S> for Ask {
+    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+        call.ask()
+    }
+
+    fn describe(description: &mut Description) {
+        _ = description;
+    }
+}
+
+impl Context<'_> {
+    /// Asks for what only the user has: how extractors ask, whose
+    /// [`ASKS`](crate::FromCall::ASKS) should say so.
+    ///
+    /// # Errors
+    /// If nothing can be asked here: in completions, lists and subscriptions (MRTR-S-03).
+    pub fn ask(&self) -> Result<Ask, Stop> {
+        let Some(leg) = self.leg() else {
+            tracing::error!(
+                method = self.method(),
+                "nothing can be asked here (MRTR-S-03)"
+            );
+            let text = format!("Internal error: `{}` cannot ask", self.method());
+            return Err(Stop::reject(-32603, text));
+        };
+        Ok(Ask {
+            dialogue: leg.dialogue(self)?.clone(),
+            faults: self.server().settings.faults.clone(),
+        })
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let run = self.dialogue.run();
+        f.debug_struct("Ask")
+            .field("round", &run.asking.round())
+            .field("asks", &run.asking.pending().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

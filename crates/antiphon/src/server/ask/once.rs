@@ -1,0 +1,136 @@
+//! [`Ask::once`]: work that is done in one round and known in all later ones.
+
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::OnceCell;
+
+use super::{Ask, Dialogue, Fault, Stop};
+
+/// A step that was begun in this run.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// What came of it, JSON.
+    result: OnceCell<String>,
+    /// Whether somebody has had it.
+    had: AtomicBool,
+}
+
+impl Ask {
+    /// Does something once in this call, although the handler runs in every round: what came of it
+    /// is carried along in the sealed state, and is there in all later rounds.
+    ///
+    /// ```
+    /// use antiphon::{Ask, Form, Stop};
+    ///
+    /// #[derive(Form)]
+    /// struct Post { post: bool }
+    ///
+    /// # async fn compose() -> Result<String, Stop> { Ok(String::new()) }
+    /// async fn publish(ask: Ask) -> Result<String, Stop> {
+    ///     let draft: String = ask.once("draft", async || compose().await).await?;
+    ///     let Post { post } = ask.form("post", format!("Post this?\n{draft}"))?;
+    ///     Ok(if post { "Posted." } else { "Dropped." }.to_owned())
+    /// }
+    /// # let _ = antiphon::Server::<()>::new("blog", "1.0").tool("publish", publish);
+    /// ```
+    ///
+    /// A key is good for one piece of work in a run. Those that are begun under the same key
+    /// before the first is done share it. A failure is not remembered: the next round tries again.
+    /// Nothing can be asked within.
+    ///
+    /// What is done is known from the next state on, so a process that ends before it has sent
+    /// that may do it again when the client does. Give an
+    /// [`idempotency_key`](Self::idempotency_key) to services that take one.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn once<'a, T, F>(
+        &'a self,
+        key: &'a str,
+        work: F,
+    ) -> impl Future<Output = Result<T, Stop>> + use<'a, T, F>
+    where
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce() -> Result<T, Stop>,
+    {
+        // Begun when it is called, not when it is first polled: so it does not depend on the time
+        // that work takes whether two of them share.
+        let begun = self.begin(key);
+        async move {
+            let begun = begun?;
+            let result = begun
+                .result
+                .get_or_try_init(|| self.run_step(key, work))
+                .await?;
+            begun.had.store(true, Ordering::Relaxed);
+            serde_json::from_str(result).map_err(|error| {
+                tracing::error!(key, %error, "what came of a step is not of its type");
+                Stop::fail(format!(
+                    "What came of `{key}` is not of its type: call again."
+                ))
+            })
+        }
+    }
+
+    fn begin(&self, key: &str) -> Result<Arc<Begun>, Stop> {
+        self.check(key)?;
+        let mut run = self.dialogue.run();
+        let begun = run.steps.entry(key.to_owned()).or_default();
+        if begun.had.load(Ordering::Relaxed) {
+            drop(run);
+            return Err(self.fault(Fault::Twice { key: key.into() }));
+        }
+        Ok(begun.clone())
+    }
+
+    async fn run_step<T: Serialize>(
+        &self,
+        key: &str,
+        work: impl AsyncFnOnce() -> Result<T, Stop>,
+    ) -> Result<String, Stop> {
+        let done = self.dialogue.run().asking.done(key).map(str::to_owned);
+        if let Some(done) = done {
+            return Ok(done);
+        }
+        let value = inside(&self.dialogue, work()).await?;
+        let result = serde_json::to_string(&value)?;
+        let mut run = self.dialogue.run();
+        run.asking.note_done(key, result.clone());
+        Ok(result)
+    }
+}
+
+thread_local! {
+    /// Whose work is being polled on this thread.
+    static INSIDE: Cell<*const Dialogue> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Whether this is called from within the work of `once`.
+pub(super) fn is_inside(dialogue: &Arc<Dialogue>) -> bool {
+    std::ptr::eq(INSIDE.get(), Arc::as_ptr(dialogue))
+}
+
+async fn inside<T>(dialogue: &Arc<Dialogue>, work: impl Future<Output = T>) -> T {
+    /// Restores what was before, also when the work panics.
+    struct Entered(*const Dialogue);
+    impl Drop for Entered {
+        fn drop(&mut self) {
+            INSIDE.set(self.0);
+        }
+    }
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let _entered = Entered(INSIDE.replace(Arc::as_ptr(dialogue)));
+        work.as_mut().poll(context)
+    })
+    .await
+}

@@ -1,0 +1,119 @@
+//! [`Fault`]: what a handler did wrong that no client can see.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// A mistake in how a handler asks. Each names the key of the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It asked, and went on as if it had not.
+    Swallowed { key: String },
+    /// It asked two different questions under one key.
+    Clash { key: String },
+    /// It asked when the call was over.
+    AskedLate { key: String },
+    /// It asked something else each time it ran.
+    Drift { key: String },
+    /// It asked within `once`.
+    AskedWithin { key: String },
+    /// It did two things under one key of `once`.
+    Twice { key: String },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Swallowed { key } => write!(
+                f,
+                "the question `{key}` was swallowed: the handler asked, was told to stop, and \
+                 ended with a result; return the `Stop` that asking gives, as `?` does"
+            ),
+            Self::Clash { key } => write!(
+                f,
+                "the key `{key}` clashes: two different questions were asked under it in one run; \
+                 give each question a key of its own"
+            ),
+            Self::AskedLate { key } => write!(
+                f,
+                "the question `{key}` was asked late: the call was over, and nobody is there to \
+                 answer; ask before the handler returns, and not on a task that outlives it"
+            ),
+            Self::Drift { key } => write!(
+                f,
+                "the question `{key}` drifts: it is another one each time the handler runs, so no \
+                 answer can count; make it of the arguments and of earlier answers, not of the \
+                 time, of chance or of what changes in between"
+            ),
+            Self::AskedWithin { key } => write!(
+                f,
+                "`{key}` was asked for within `once`, which runs from its beginning to its end; \
+                 ask before it or after it"
+            ),
+            Self::Twice { key } => write!(
+                f,
+                "the key `{key}` was used for `once` twice in one run, and the second would get \
+                 what came of the first; give each step a key of its own"
+            ),
+        }
+    }
+}
+
+/// Where a server's faults go. They are kept from when somebody looks for the first time, which
+/// nobody does but the test kit; until then nothing is. Clones of a server share them.
+#[derive(Clone, Default)]
+pub(crate) struct Faults(Arc<OnceLock<Mutex<Vec<Fault>>>>);
+
+impl Faults {
+    /// Tells of a fault whoever looks for them.
+    pub(crate) fn tell(&self, fault: Fault) {
+        if let Some(told) = self.0.get() {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push(fault);
+        }
+    }
+
+    /// What was told since this was last asked, which is nothing the first time.
+    #[cfg(feature = "testing")]
+    pub(crate) fn take(&self) -> Vec<Fault> {
+        let told = self.0.get_or_init(Mutex::default);
+        std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_names_its_key_and_what_to_do() {
+        let key = || "scope".to_owned();
+        for (fault, named, to_do) in [
+            (Fault::Swallowed { key: key() }, "swallowed", "return the"),
+            (Fault::Clash { key: key() }, "clashes", "a key of its own"),
+            (Fault::AskedLate { key: key() }, "late", "ask before"),
+            (Fault::Drift { key: key() }, "drifts", "of the arguments"),
+            (Fault::AskedWithin { key: key() }, "within", "ask before"),
+            (Fault::Twice { key: key() }, "twice", "a key of its own"),
+        ] {
+            let text = fault.to_string();
+            for part in ["`scope`", named, to_do] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn faults_are_kept_once_somebody_looks() {
+        let faults = Faults::default();
+        let clash = |key: &str| Fault::Clash { key: key.into() };
+        faults.tell(clash("early"));
+        assert_eq!(faults.take(), []);
+        faults.clone().tell(clash("a"));
+        faults.tell(clash("b"));
+        assert_eq!(faults.take(), [clash("a"), clash("b")]);
+        assert_eq!(faults.take(), []);
+    }
+}
