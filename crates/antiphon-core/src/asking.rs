@@ -17,7 +17,7 @@ use crate::{
 pub struct Limits {
     /// Rounds that ask something: 32.
     pub rounds: u16,
-    /// Questions in one round: 32.
+    /// Questions in one round: 32. What is asked beyond that is asked in the next.
     pub questions: usize,
     /// How often a question is asked again because its answer is not usable: 3.
     pub tries: u8,
@@ -82,8 +82,6 @@ pub enum Unanswered {
     Unusable(Vec<String>),
     /// An answer that something was done upon has changed.
     Changed,
-    /// There are too many questions in this round.
-    TooMany,
     /// No question can have this key.
     Key,
 }
@@ -232,7 +230,8 @@ impl Asking {
         mut request: InputRequest,
     ) -> Unanswered {
         if self.pending().count() >= self.limits.questions {
-            return Unanswered::TooMany;
+            // It is asked in the next round.
+            return Unanswered::Asked;
         }
         if !note.is_empty() {
             explain(&mut request, &note);

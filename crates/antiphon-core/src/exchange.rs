@@ -236,7 +236,11 @@ mod tests {
         rounds.take(asked, 10).expect("a round");
         rounds.answer("b", Some(json!({})));
         rounds.leave_out_unanswered();
-        let keys: Vec<_> = rounds.questions().iter().map(|asked| &asked.key).collect();
+        let keys: Vec<_> = rounds
+            .questions()
+            .iter()
+            .map(|asked| asked.key.as_str())
+            .collect();
         assert_eq!((keys, rounds.state()), (vec!["b"], Some("s")));
     }
 

@@ -6,7 +6,7 @@
 //! | [`envelope`] | one pass over an incoming message, borrowing from its bytes |
 //! | [`depth`] | the nesting cap |
 //! | [`exchange`] | the rounds of one call, seen from the client |
-//! | [`form`] | whether an answer plainly fits its form |
+//! | [`form`] | whether an answer fits its form, and what a form must not ask for |
 //! | [`ledger`] | what a call carries from one round to the next |
 //! | [`moment`] | a point in time, handed in |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |

@@ -172,7 +172,12 @@ mod tests {
             assert_ne!(opened(&other.to_string(), Some("ada")), Ok(ada));
         }
         let text = ada.to_string();
-        for bad in ["", &text[1..], &format!("{text}A"), &text.replace('B', "+")] {
+        for bad in [
+            "",
+            &text[1..],
+            &*format!("{text}A"),
+            &*text.replace('B', "+"),
+        ] {
             assert!(opened(bad, Some("ada")).is_err(), "{bad}");
         }
     }

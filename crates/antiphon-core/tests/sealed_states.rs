@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use antiphon_core::{
     canonical::canonical,
-    ledger::{Body, Ledger},
+    ledger::{Body, LONGEST_KEY, Ledger, Question, Standing, Step},
     moment::Moment,
     seal::{
         Key,
@@ -92,17 +92,60 @@ fn any_claims() -> impl Strategy<Value = Claims> {
     )
 }
 
-fn bodies() -> impl Strategy<Value = Body> {
-    let ledger =
-        (vec(any::<String>(), 0..5), option::of(any::<String>())).prop_map(|(by_hand, state)| {
-            Body::Ledger(Ledger {
+/// Keys of all lengths that a ledger can hold.
+fn keys() -> impl Strategy<Value = String> {
+    let longest = (0..=LONGEST_KEY).prop_map(|length| "k".repeat(length));
+    let short = any::<String>().prop_filter("too long", |key| key.len() <= LONGEST_KEY);
+    prop_oneof![9 => "[a-c]{0,2}", 9 => short, 1 => longest]
+}
+
+fn questions(standing: impl Strategy<Value = Standing>) -> impl Strategy<Value = Vec<Question>> {
+    let question = (keys(), any::<[u8; 16]>(), any::<[u8; 2]>(), standing).prop_map(
+        |(key, digest, [tries, drifts], standing)| Question {
+            key,
+            digest,
+            tries,
+            drifts,
+            standing,
+        },
+    );
+    vec(question, 0..4)
+}
+
+fn ledgers() -> impl Strategy<Value = Ledger> {
+    let pending = questions(any::<String>().prop_map(Standing::Pending));
+    let answered = questions(
+        (any::<u16>(), any::<String>())
+            .prop_map(|(round, answer)| Standing::Answered { round, answer }),
+    );
+    let step = (keys(), any::<u16>(), any::<String>()).prop_map(|(key, round, result)| Step {
+        key,
+        round,
+        result,
+    });
+    (
+        vec(any::<String>(), 0..4),
+        pending,
+        answered,
+        vec(step, 0..4),
+        option::of(any::<u16>()),
+        option::of(any::<String>()),
+    )
+        .prop_map(
+            |(by_hand, pending, answered, steps, rounds, state)| Ledger {
                 by_hand,
+                // In the order they are written.
+                questions: [pending, answered].concat(),
+                steps,
+                rounds,
                 state,
-                ..Ledger::default()
-            })
-        });
+            },
+        )
+}
+
+fn bodies() -> impl Strategy<Value = Body> {
     let handle = any::<[u8; 16]>().prop_map(|bytes| Body::Elsewhere(Handle(bytes)));
-    prop_oneof![9 => ledger, 1 => handle]
+    prop_oneof![9 => ledgers().prop_map(Body::Ledger), 1 => handle]
 }
 
 /// What a state is made for.
@@ -192,6 +235,42 @@ proptest! {
     ) {
         let text = sealed(&ring(), nonce, &claims, &body);
         prop_assert_eq!(opened(&ring(), &text), Ok((claims, body)));
+    }
+
+    /// What stands in a ledger in whatever order is found again, the pending questions first.
+    #[test]
+    fn a_ledger_says_the_same_in_any_order(
+        ledger in ledgers(),
+        by in any::<Index>(),
+    ) {
+        let mut other = ledger.clone();
+        if !other.questions.is_empty() {
+            other.questions.rotate_left(by.index(ledger.questions.len()));
+        }
+        let read = |ledger: &Ledger| {
+            let mut bytes = Vec::new();
+            ledger.write(&mut bytes).expect("small");
+            Body::read(&bytes)
+        };
+        prop_assert_eq!(read(&ledger), Ok(Body::Ledger(ledger.clone())));
+        let Ok(Body::Ledger(again)) = read(&other) else { panic!("{other:?} is not read") };
+        prop_assert!(again.pending().eq(other.pending()));
+        let mut there = other.questions;
+        there.sort_by_key(|question| matches!(question.standing, Standing::Answered { .. }));
+        prop_assert_eq!(again.questions, there);
+    }
+
+    /// No part of a body can be left out or cut short without being missed.
+    #[test]
+    fn a_body_that_is_cut_is_another_or_none(body in bodies(), at in any::<Index>()) {
+        let mut bytes = Vec::new();
+        match &body {
+            Body::Ledger(ledger) => ledger.write(&mut bytes).expect("small"),
+            Body::Elsewhere(handle) => Body::write_handle(*handle, &mut bytes),
+        }
+        prop_assume!(!bytes.is_empty());
+        bytes.truncate(at.index(bytes.len()));
+        prop_assert_ne!(Body::read(&bytes), Ok(body));
     }
 
     #[test]
@@ -378,6 +457,7 @@ proptest! {
         prop_assume!(one != other);
         let all = [
             Of::Audience, Of::Target, Of::Arguments, Of::Principal, Of::Answers, Of::Flow,
+            Of::Question, Of::Key, Of::Link,
         ];
         let mut digests = Vec::new();
         for secret in [one, other] {

@@ -6,7 +6,8 @@ use std::{env, fs, path::Path, time::Duration};
 
 use antiphon_core::{
     canonical::{Ambiguous, canonical},
-    ledger::{Body, Ledger},
+    ledger::{Body, LONGEST_KEY, Ledger, Question, Standing, Step},
+    link,
     moment::Moment,
     seal::{
         Key,
@@ -19,6 +20,7 @@ use antiphon_core::{
         spill::Handle,
     },
 };
+use antiphon_types::{CreateMessageRequestParams, ElicitRequestParams, FormSchema, InputRequest};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
@@ -38,6 +40,10 @@ fn the_vectors_are_what_is_made() {
         "principals": principals(),
         "canonical": canonical_forms(),
         "ambiguous": ambiguous(),
+        "questions": questions(),
+        "idempotency_keys": idempotency_keys(),
+        "links": links(),
+        "refused_links": refused_links(),
         "refused": refused(),
     });
     let text = serde_json::to_string_pretty(&vectors).expect("JSON") + "\n";
@@ -93,8 +99,7 @@ struct State<'a> {
     target: &'a str,
     arguments: Option<&'a str>,
     who: [Option<&'a str>; 4],
-    questions: &'a [&'a str],
-    state: Option<&'a str>,
+    ledger: Ledger,
     handle: Option<[u8; 16]>,
     /// In milliseconds.
     now: u64,
@@ -102,6 +107,14 @@ struct State<'a> {
     life: (u64, u64),
     round: u16,
 }
+
+const NOTHING: Ledger = Ledger {
+    by_hand: Vec::new(),
+    questions: Vec::new(),
+    steps: Vec::new(),
+    rounds: None,
+    state: None,
+};
 
 const PLAIN: State<'_> = State {
     name: "empty body",
@@ -111,8 +124,7 @@ const PLAIN: State<'_> = State {
     target: "order",
     arguments: None,
     who: [None; 4],
-    questions: &[],
-    state: None,
+    ledger: NOTHING,
     handle: None,
     now: 1_800_000_000_000,
     life: (600, 3600),
@@ -131,7 +143,7 @@ fn states() -> Value {
                 Some("ada"),
                 None,
             ],
-            questions: &["confirm"],
+            ledger: by_hand(&["confirm"], None),
             ..PLAIN
         },
         State {
@@ -139,8 +151,7 @@ fn states() -> Value {
             key: "current",
             arguments: Some(r#"{ "copies": 2.0, "title": "\u0045mma" }"#),
             who: [None, Some(""), None, Some("proxy-user")],
-            questions: &["confirm", ""],
-            state: Some(r#"{"step":2}"#),
+            ledger: by_hand(&["confirm", ""], Some(r#"{"step":2}"#)),
             round: 3,
             ..PLAIN
         },
@@ -152,8 +163,7 @@ fn states() -> Value {
             target: "zusammenfassen\u{301}",
             arguments: Some(r#"{"thema":"Größe \ud83d\ude00","τίτλος":"Ἰλιάς"}"#),
             who: [Some(""), Some(""), Some(""), Some("")],
-            questions: &["ключ🗝"],
-            state: Some("état\u{0}\n\u{1f4da}"),
+            ledger: by_hand(&["ключ🗝"], Some("état\u{0}\n\u{1f4da}")),
             ..PLAIN
         },
         State {
@@ -168,13 +178,13 @@ fn states() -> Value {
             name: "an empty state of the author's, no audience",
             audience: "",
             target: "",
-            state: Some(""),
+            ledger: by_hand(&[], Some("")),
             ..PLAIN
         },
         State {
             name: "the deadline is nearer than the time to live",
             life: (600, 60),
-            state: Some("x"),
+            ledger: by_hand(&[], Some("x")),
             ..PLAIN
         },
         State {
@@ -183,9 +193,174 @@ fn states() -> Value {
             round: u16::MAX,
             ..PLAIN
         },
+        State {
+            name: "pending: first asked, and asked again because of its answer",
+            ledger: Ledger {
+                questions: vec![
+                    pending("name", 0x21, (0, 0), ""),
+                    pending(
+                        "größe",
+                        0x31,
+                        (1, 2),
+                        "- `size`: is less than 1\n- `ä`: is required",
+                    ),
+                ],
+                ..NOTHING
+            },
+            round: 2,
+            ..PLAIN
+        },
+        State {
+            name: "answered: accepted, declined, too large to be kept",
+            ledger: Ledger {
+                questions: vec![
+                    answered(
+                        "name",
+                        0x21,
+                        (0, 0),
+                        1,
+                        r#"{"action":"accept","content":{"name":"Zoë \u0001"}}"#,
+                    ),
+                    answered("region", 0x31, (3, 1), 258, r#"{ "action": "decline" }"#),
+                    answered(
+                        "roots",
+                        0x41,
+                        (0, 0),
+                        u16::MAX,
+                        r#""has more than 65536 bytes""#,
+                    ),
+                ],
+                ..NOTHING
+            },
+            round: 259,
+            ..PLAIN
+        },
+        State {
+            name: "steps, one of them done before anything was asked",
+            ledger: Ledger {
+                steps: vec![
+                    step("draft", 0, r#""Dear Ada""#),
+                    step("заказ", 513, r#"{"id":42}"#),
+                    step("nothing", 513, "null"),
+                ],
+                ..NOTHING
+            },
+            round: 514,
+            ..PLAIN
+        },
+        State {
+            name: "fewer rounds asked than there were",
+            ledger: Ledger {
+                rounds: Some(258),
+                ..NOTHING
+            },
+            round: 772,
+            ..PLAIN
+        },
+        State {
+            name: "all together",
+            key: "current",
+            ledger: Ledger {
+                by_hand: vec!["hand".to_owned(), "other".to_owned()],
+                questions: vec![
+                    pending("name", 0x21, (2, 1), "- `name`: is required"),
+                    pending("size", 0x31, (0, 0), ""),
+                    answered("region", 0x41, (1, 0), 2, r#"{"action":"cancel"}"#),
+                    answered("roots", 0x51, (0, 0), 1, r#"{"roots":[]}"#),
+                ],
+                steps: vec![step("charge", 2, "42"), step("name", 3, "[]")],
+                rounds: Some(3),
+                state: Some(r#"{"step":2}"#.to_owned()),
+            },
+            round: 4,
+            ..PLAIN
+        },
+        State {
+            name: "the longest keys, and the shortest",
+            ledger: Ledger {
+                by_hand: vec!["h".repeat(LONGEST_KEY + 1)],
+                questions: vec![
+                    pending(&"é".repeat(127), 0x21, (u8::MAX, u8::MAX), "x"),
+                    pending("", 0x31, (0, 0), ""),
+                    answered(&"k".repeat(LONGEST_KEY), 0x41, (0, 0), 0, "0"),
+                    answered("", 0x51, (0, 0), 0, ""),
+                ],
+                steps: vec![step(&"s".repeat(LONGEST_KEY), 0, "1"), step("", 0, "")],
+                ..NOTHING
+            },
+            ..PLAIN
+        },
     ];
     let states = states.iter().enumerate();
     states.map(|(at, state)| sealed_state(at, state)).collect()
+}
+
+fn by_hand(keys: &[&str], state: Option<&str>) -> Ledger {
+    Ledger {
+        by_hand: keys.iter().map(|key| (*key).to_owned()).collect(),
+        state: state.map(str::to_owned),
+        ..NOTHING
+    }
+}
+
+fn question(key: &str, digest: u8, (tries, drifts): (u8, u8), standing: Standing) -> Question {
+    Question {
+        key: key.to_owned(),
+        digest: filled(digest),
+        tries,
+        drifts,
+        standing,
+    }
+}
+
+fn pending(key: &str, digest: u8, counts: (u8, u8), note: &str) -> Question {
+    question(key, digest, counts, Standing::Pending(note.to_owned()))
+}
+
+fn answered(key: &str, digest: u8, counts: (u8, u8), round: u16, answer: &str) -> Question {
+    let answer = answer.to_owned();
+    question(key, digest, counts, Standing::Answered { round, answer })
+}
+
+fn step(key: &str, round: u16, result: &str) -> Step {
+    Step {
+        key: key.to_owned(),
+        round,
+        result: result.to_owned(),
+    }
+}
+
+fn told_body(ledger: &Ledger, handle: Option<[u8; 16]>) -> Value {
+    let (mut pending, mut answered) = (Vec::new(), Vec::new());
+    for question in &ledger.questions {
+        let mut told = json!({
+            "key": question.key,
+            "digest": hex(&question.digest),
+            "tries": question.tries,
+            "drifts": question.drifts,
+        });
+        match &question.standing {
+            Standing::Pending(note) => {
+                told["note"] = json!(note);
+                pending.push(told);
+            }
+            Standing::Answered { round, answer } => {
+                told["round"] = json!(round);
+                told["answer"] = json!(answer);
+                answered.push(told);
+            }
+        }
+    }
+    let step = |step: &Step| json!({ "key": step.key, "round": step.round, "result": step.result });
+    json!({
+        "by_hand": ledger.by_hand,
+        "pending": pending,
+        "answered": answered,
+        "steps": ledger.steps.iter().map(step).collect::<Value>(),
+        "rounds": ledger.rounds,
+        "state": ledger.state,
+        "handle": handle.map(|handle| hex(&handle)),
+    })
 }
 
 fn sealed_state(at: usize, state: &State<'_>) -> Value {
@@ -212,13 +387,7 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
     let mut digester = of_call.digester();
     let mut claims = Claims::first(&request, state.audience, life, id, of_call, &mut digester);
     claims.round = state.round;
-    let questions = state.questions;
-    let ledger = Ledger {
-        by_hand: questions.iter().map(|key| (*key).to_owned()).collect(),
-        state: state.state.map(str::to_owned),
-        ..Ledger::default()
-    };
-
+    let ledger = &state.ledger;
     let mut draft = Draft::default();
     claims.write(draft.payload());
     match state.handle {
@@ -238,7 +407,7 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
         body,
         match state.handle {
             Some(handle) => Body::Elsewhere(Handle(handle)),
-            None => Body::Ledger(ledger),
+            None => Body::Ledger(ledger.clone()),
         }
     );
     json!({
@@ -260,11 +429,7 @@ fn sealed_state(at: usize, state: &State<'_>) -> Value {
             "arguments": hex(&claims.arguments),
             "principal": hex(&claims.principal),
         },
-        "body": {
-            "questions": questions,
-            "state": state.state,
-            "handle": state.handle.map(|handle| hex(&handle)),
-        },
+        "body": told_body(ledger, state.handle),
         "flow": digester.flow().to_string(),
         "made_for": {
             "audience": state.audience,
@@ -285,7 +450,7 @@ fn method(method: Method) -> &'static str {
 
 /// A codec that changes nothing.
 fn codec() -> Value {
-    let plain = [b"q", &payload(1)[..], &[2, 0, 0, 1, b'x']].concat();
+    let plain = [b"q", &payload(1)[..], &[6, 0, 0, 1, b'x']].concat();
     let text = envelope::wrap(&plain);
     json!([
         { "name": "danger_plaintext", "sealed": hex(&plain), "state": text },
@@ -305,11 +470,7 @@ fn stored() -> Value {
             "name": name, "kind": kind, "key": key, "id": hex(&id), "text": hex(text), "kept": hex(&kept),
         })
     };
-    let ledger = Ledger {
-        by_hand: vec!["confirm".to_owned()],
-        state: Some("x".repeat(70)),
-        ..Ledger::default()
-    };
+    let ledger = by_hand(&["confirm"], Some(&"x".repeat(70)));
     let mut body = Vec::new();
     ledger.write(&mut body).expect("small");
     let answer = b"r\0\0\0\0\0\0{\"content\":[]}";
@@ -432,6 +593,184 @@ fn ambiguous() -> Value {
     texts.iter().map(vector).collect()
 }
 
+/// Questions as authors render them, and what they are known by.
+fn questions() -> Value {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "size": { "type": "integer", "minimum": 1, "maximum": 1e1 },
+            "name": { "type": "string", "title": "Größe" },
+        },
+        "required": ["name"],
+    });
+    let schema: FormSchema = serde_json::from_value(schema).expect("a form");
+    let empty: FormSchema =
+        serde_json::from_value(json!({ "type": "object", "properties": {} })).expect("a form");
+    let url = "https://shop.example/pay/AAAA";
+    let requests: [InputRequest; 5] = [
+        ElicitRequestParams::form("Order \"Emma\"?\nZwölf?", schema).into(),
+        ElicitRequestParams::form("", empty).into(),
+        ElicitRequestParams::url("Sign in", url).into(),
+        CreateMessageRequestParams::user("Sum up: 1", 200).into(),
+        InputRequest::roots(),
+    ];
+    let secret = filled::<16>(0x21);
+    let mut digester = Secret::new(secret).digester();
+    let vector = |request: &InputRequest| {
+        let json = serde_json::to_string(request).expect("JSON");
+        let form = form(&json);
+        let digest = hex(&digester.of(Of::Question, &form));
+        let form = String::from_utf8(form).expect("made of UTF-8");
+        json!({ "question": json, "form": form, "secret": hex(&secret), "digest": digest })
+    };
+    requests.iter().map(vector).collect()
+}
+
+fn idempotency_keys() -> Value {
+    let longest = "k".repeat(LONGEST_KEY);
+    let mut vectors = Vec::new();
+    for secret in [filled::<16>(0x21), [0; 16]] {
+        let mut digester = Secret::new(secret).digester();
+        for key in ["charge", "charge ", "", "заказ", &longest] {
+            let made = hex(&digester.of(Of::Key, key.as_bytes()));
+            vectors.push(json!({ "secret": hex(&secret), "key": key, "idempotency_key": made }));
+        }
+    }
+    Value::Array(vectors)
+}
+
+/// When the call of a link ends.
+const UNTIL: u64 = 1_800_003_600_000;
+
+fn link(secret: [u8; 16], key: &str, until: u64, subject: Option<&str>) -> link::Handle {
+    let question = Secret::new(secret).digester().of(Of::Link, key.as_bytes());
+    link::Handle::new(&question, Moment::from_millis(until), subject)
+}
+
+fn links() -> Value {
+    let secret = filled::<16>(0x21);
+    let last = Moment::LAST.as_millis();
+    let vector = |&(key, until, subject): &(&str, u64, Option<&str>)| {
+        let handle = link(secret, key, until, subject);
+        let text = handle.to_string();
+        let now = Moment::from_millis(until - 1);
+        assert_eq!(link::Handle::opened_by(&text, subject, now), Ok(handle));
+        assert_eq!(handle.until().as_millis(), until);
+        json!({
+            "secret": hex(&secret), "key": key, "until": until, "subject": subject, "link": text,
+        })
+    };
+    [
+        ("pay", UNTIL, None),
+        ("pay", UNTIL, Some("")),
+        ("pay", UNTIL, Some("ada")),
+        ("pay", UNTIL + 1, Some("ada")),
+        ("sign in", UNTIL, Some("Ζωή 🗝")),
+        ("", 1, Some("ada\u{0}")),
+        ("pay", last, Some("ada")),
+    ]
+    .iter()
+    .map(vector)
+    .collect()
+}
+
+/// Links that somebody opens who gets nothing by it.
+fn refused_links() -> Value {
+    let secret = filled::<16>(0x21);
+    let (ada, anybody) = (Some("ada"), None);
+    let text = link(secret, "pay", UNTIL, ada).to_string();
+    let open = link(secret, "pay", UNTIL, anybody).to_string();
+    let bytes = URL_SAFE_NO_PAD.decode(&text).expect("base64url");
+    let changed = |at: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        URL_SAFE_NO_PAD.encode(bytes)
+    };
+    assert_eq!(text.len() % 4, 3, "the last character has bits to spare");
+    let last = text.as_bytes()[text.len() - 1];
+    let spare = format!("{}{}", &text[..text.len() - 1], char::from(last + 1));
+    let (now, text_is_bad, not_theirs) =
+        (UNTIL - 1, link::BadHandle::Text, link::BadHandle::Subject);
+    let vectors = [
+        ("nothing", String::new(), ada, now, text_is_bad),
+        (
+            "cut",
+            text[..text.len() - 1].to_owned(),
+            ada,
+            now,
+            text_is_bad,
+        ),
+        (
+            "a byte less",
+            text[..text.len() - 2].to_owned(),
+            ada,
+            now,
+            text_is_bad,
+        ),
+        (
+            "a character more",
+            format!("{text}A"),
+            ada,
+            now,
+            text_is_bad,
+        ),
+        ("padded", format!("{text}="), ada, now, text_is_bad),
+        ("bits to spare that are set", spare, ada, now, text_is_bad),
+        (
+            "the other alphabet",
+            format!("{}+", &text[..50]),
+            ada,
+            now,
+            text_is_bad,
+        ),
+        (
+            "a line feed behind",
+            format!("{text}\n"),
+            ada,
+            now,
+            text_is_bad,
+        ),
+        ("somebody else", text.clone(), Some("bob"), now, not_theirs),
+        (
+            "somebody whose name is empty",
+            text.clone(),
+            Some(""),
+            now,
+            not_theirs,
+        ),
+        ("nobody that is known", text.clone(), None, now, not_theirs),
+        ("another question", changed(0), ada, now, not_theirs),
+        ("another end of the call", changed(21), ada, now, not_theirs),
+        ("another reader", changed(22), ada, now, not_theirs),
+        (
+            "the call has ended",
+            text,
+            ada,
+            UNTIL,
+            link::BadHandle::Over,
+        ),
+        (
+            "the call has ended, for anybody",
+            open,
+            ada,
+            UNTIL,
+            link::BadHandle::Over,
+        ),
+    ];
+    let vector = |(name, text, subject, now, why): &(&str, String, Option<&str>, u64, _)| {
+        let refused = link::Handle::opened_by(text, *subject, Moment::from_millis(*now));
+        assert_eq!(refused, Err(*why), "{name}");
+        let why = match why {
+            link::BadHandle::Text => "text",
+            link::BadHandle::Subject => "subject",
+            link::BadHandle::Over => "over",
+            other => panic!("{other:?} is new"),
+        };
+        json!({ "name": name, "link": text, "subject": subject, "now": now, "why": why })
+    };
+    vectors.iter().map(vector).collect()
+}
+
 /// Collects what is refused.
 struct Refusals(Vec<Value>);
 
@@ -460,7 +799,7 @@ fn refused() -> Value {
     let mut all = Refusals(Vec::new());
     let ours = &["counting"][..];
     let payload = payload(1);
-    let good = seal(&ring(ours), &[&payload[..], &[2, 0, 0, 1, b'x']].concat());
+    let good = seal(&ring(ours), &[&payload[..], &[6, 0, 0, 1, b'x']].concat());
     assert!(opened(&ring(ours), &good, LONGEST).is_ok());
     let bytes = URL_SAFE_NO_PAD.decode(&good).expect("base64url");
     assert_eq!(bytes.len() % 3, 2, "the last character has bits to spare");
@@ -583,40 +922,114 @@ fn refused() -> Value {
         let payload = [&[method], &payload[1..]].concat();
         all.contents(&format!("method {method}"), &payload);
     }
-    let digest = [5; 16];
-    for (name, body) in [
-        ("half a section head", &[1, 0, 0][..]),
-        ("a section that is cut", &[2, 0, 0, 2, b'x']),
-        ("an unknown section", &[4, 0, 0, 0]),
-        ("section 0", &[0, 0, 0, 0]),
-        ("a key that is no UTF-8", &[1, 0, 0, 1, 0xff]),
-        ("a state that is no UTF-8", &[2, 0, 0, 3, 0xed, 0xa0, 0x80]),
-        ("two states", &[2, 0, 0, 0, 2, 0, 0, 0]),
-        ("a question after the state", &[2, 0, 0, 0, 1, 0, 0, 0]),
-        (
-            "a handle that is too short",
-            &[&[3, 0, 0, 15], &digest[1..]].concat(),
-        ),
-        (
-            "a handle that is too long",
-            &[&[3, 0, 0, 17], &digest[..], &[0]].concat(),
-        ),
-        (
-            "a handle and a state",
-            &[&[3, 0, 0, 16], &digest[..], &[2, 0, 0, 0]].concat(),
-        ),
-        (
-            "a state and a handle",
-            &[&[2, 0, 0, 0, 3, 0, 0, 16], &digest[..]].concat(),
-        ),
-        (
-            "two handles",
-            &[&[3, 0, 0, 16], &digest[..], &[3, 0, 0, 16], &digest].concat(),
-        ),
-    ] {
-        all.contents(name, &[&payload[..], body].concat());
+    for (name, body) in refused_bodies() {
+        all.contents(&name, &[&payload[..], &body].concat());
     }
     Value::Array(all.0)
+}
+
+/// Bodies that break one rule each.
+fn refused_bodies() -> Vec<(String, Vec<u8>)> {
+    let digest = [5; 16];
+    let by_hand = section(1, &[b"k"]);
+    let pending = section(2, &[&digest, &[0, 0], &[1], b"k", b"note"]);
+    let answered = section(3, &[&digest, &[0, 0], &[0, 1], &[1], b"k", b"{}"]);
+    let step = section(4, &[&[0, 1], &[1], b"k", b"{}"]);
+    let rounds = section(5, &[&[0, 1]]);
+    let state = section(6, &[b"x"]);
+    let handle = section(7, &[&digest]);
+    let all = [
+        ("a question by hand", &by_hand),
+        ("a pending question", &pending),
+        ("an answered question", &answered),
+        ("a step", &step),
+        ("the count of rounds", &rounds),
+        ("the author's state", &state),
+        ("a handle", &handle),
+    ];
+    let mut bodies = Vec::new();
+    let mut add = |name: &str, body: Vec<u8>| bodies.push((name.to_owned(), body));
+    // Each is good by itself, so that it is the one rule that makes it bad.
+    for (name, section) in all {
+        assert!(Body::read(section).is_ok(), "{name}");
+    }
+
+    for (at, (later, after)) in all.iter().enumerate() {
+        for (earlier, before) in &all[..at] {
+            let name = format!("{earlier} after {later}");
+            add(&name, [&after[..], before].concat());
+        }
+    }
+    for (name, twice) in &all[4..] {
+        add(&format!("{name}, twice"), twice.repeat(2));
+    }
+    for (name, before) in &all[..6] {
+        add(
+            &format!("{name} and a handle"),
+            [&before[..], &handle].concat(),
+        );
+    }
+
+    add("half a section head", vec![1, 0, 0]);
+    add("a section that is cut", vec![6, 0, 0, 2, b'x']);
+    add("section 0", section(0, &[]));
+    add("an unknown section", section(8, &[]));
+    add("section 255", section(255, &[]));
+
+    let bad = [0xff];
+    add("by hand: no UTF-8", section(1, &[&bad]));
+    add("state: no UTF-8", section(6, &[&[0xed, 0xa0, 0x80]]));
+    for (name, tag, head) in [
+        ("pending", 2, &[&digest[..], &[0, 0]].concat()[..]),
+        ("answered", 3, &[&digest[..], &[0, 0, 0, 1]].concat()),
+        ("step", 4, &[0, 1]),
+    ] {
+        add(&format!("{name}: nothing"), section(tag, &[]));
+        add(
+            &format!("{name}: cut before the length of the key"),
+            section(tag, &[head]),
+        );
+        add(
+            &format!("{name}: cut in what is before the key"),
+            section(tag, &[&head[..head.len() - 1]]),
+        );
+        add(
+            &format!("{name}: a key that is longer than the rest"),
+            section(tag, &[head, &[2], b"k"]),
+        );
+        add(
+            &format!("{name}: a key that is no UTF-8"),
+            section(tag, &[head, &[1], &bad, b"{}"]),
+        );
+        add(
+            &format!("{name}: what is behind the key is no UTF-8"),
+            section(tag, &[head, &[1], b"k", &bad]),
+        );
+        // Two bytes of one character, one in the key and one behind it.
+        add(
+            &format!("{name}: a key that ends within a character"),
+            section(tag, &[head, &[1], "é".as_bytes()]),
+        );
+    }
+    for length in [0, 1, 3] {
+        add(
+            &format!("rounds: {length} bytes"),
+            section(5, &[&digest[..length]]),
+        );
+    }
+    for length in [0, 15, 17] {
+        add(
+            &format!("handle: {length} bytes"),
+            section(7, &[&[5; 17][..length]]),
+        );
+    }
+    bodies
+}
+
+fn section(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let bytes = parts.concat();
+    let length = u8::try_from(bytes.len()).expect("short");
+    [&[tag, 0, 0, length], &bytes[..]].concat()
 }
 
 /// What was sealed to be stored, put into an envelope with all else as it should be.

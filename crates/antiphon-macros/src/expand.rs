@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Attribute, Expr, ExprLit, Lit, Meta, Result, ext::IdentExt, spanned::Spanned};
+use syn::{Expr, Result, ext::IdentExt, spanned::Spanned};
 
 use crate::{
+    docs::documentation,
     function::{Argument, Function},
     options::{self, Options},
 };
@@ -97,42 +98,6 @@ fn taken_apart(structure: &Ident, arguments: &[Argument]) -> TokenStream {
         quote!(#mutability #name)
     });
     quote!(::antiphon::Args(#structure { #(#names,)* }): ::antiphon::Args<#structure>,)
-}
-
-/// The doc comment as one string.
-fn documentation(attributes: &[Attribute]) -> Option<TokenStream> {
-    let values = attributes.iter().filter_map(|attribute| {
-        match (&attribute.meta, attribute.path().is_ident("doc")) {
-            (Meta::NameValue(pair), true) => Some(&pair.value),
-            _ => None,
-        }
-    });
-    let mut text = String::new();
-    let mut parts = Vec::new();
-    for value in values {
-        match value {
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(line),
-                ..
-            }) => {
-                let line = line.value();
-                text.push_str(line.strip_prefix(' ').unwrap_or(&line));
-                text.push('\n');
-            }
-            // Such as `include_str!("..")`.
-            other => {
-                parts.push(Literal::string(&text).into_token_stream());
-                parts.push(other.to_token_stream());
-                text = "\n".to_owned();
-            }
-        }
-    }
-    if !parts.is_empty() {
-        parts.push(Literal::string(text.trim_end()).into_token_stream());
-        return Some(quote!(::core::concat!(#(#parts),*).trim()));
-    }
-    let text = text.trim();
-    (!text.is_empty()).then(|| Literal::string(text).into_token_stream())
 }
 
 /// `add_two` as `AddTwo`.

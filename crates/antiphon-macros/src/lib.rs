@@ -1,9 +1,16 @@
-//! The `#[tool]` attribute. It is documented, and used, as `antiphon::tool`.
+//! The `#[tool]` attribute and the derives of forms. They are documented, and used, as
+//! `antiphon::tool`, `antiphon::Form` and `antiphon::Choice`.
 //!
-//! The attribute writes nothing that an author could not have written: a struct for the arguments,
-//! an async function that takes it apart, and a call of `Tool::new`. All paths go to `::antiphon`.
+//! They write nothing that an author could not have written: `#[tool]` a struct for the arguments,
+//! an async function that takes it apart, and a call of `Tool::new`; the derives the traits of
+//! their names. All paths go to `::antiphon`.
 
+mod attributes;
+mod choice;
+mod docs;
 mod expand;
+mod field;
+mod form;
 mod function;
 mod options;
 
@@ -13,6 +20,22 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     expand::tool(options.into(), function.into())
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}
+
+#[expect(missing_docs, reason = "the re-export has the documentation")]
+#[proc_macro_derive(Form, attributes(form))]
+pub fn form(item: TokenStream) -> TokenStream {
+    form::expand(item.into())
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}
+
+#[expect(missing_docs, reason = "the re-export has the documentation")]
+#[proc_macro_derive(Choice, attributes(form))]
+pub fn choice(item: TokenStream) -> TokenStream {
+    choice::expand(item.into())
         .unwrap_or_else(|error| error.into_compile_error())
         .into()
 }

@@ -1,5 +1,7 @@
 //! The flat schemas that elicitation forms are made of.
 
+mod revision;
+
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

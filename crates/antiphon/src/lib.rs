@@ -42,7 +42,7 @@
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
 //! | `testing` | no | scripted people for tests of what asks; what stores must do |
-//! | `macros` | yes | the attribute [`tool`](macro@tool) |
+//! | `macros` | yes | the attribute [`tool`](macro@tool), the derives [`Form`](macro@Form) and [`Choice`](macro@Choice) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -98,6 +98,8 @@ pub use engine::{
     log::Logger,
     progress::{Amount, Progress},
 };
+#[cfg(feature = "server")]
+pub use form::{Choice, Form, RawForm};
 #[cfg(feature = "server")]
 pub use server::{
     Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Contents, Context,

@@ -11,6 +11,7 @@ Needs Python 3.9 and the package `cryptography`, 42 or newer.
 import argparse
 import base64
 import binascii
+import hashlib
 import json
 import re
 import sys
@@ -24,7 +25,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 LONGEST = 1 << 20
 METHODS = {1: "tools/call", 2: "prompts/get", 3: "resources/read"}
-QUESTION, STATE, HANDLE = 1, 2, 3
+BY_HAND, PENDING, ANSWERED, STEP, ROUNDS, STATE, HANDLE = range(1, 8)
+# Those that stand at most once.
+SINGLE = {ROUNDS, STATE, HANDLE}
 
 
 class Refused(Exception):
@@ -132,17 +135,23 @@ CLAIMS = [
 
 def read_payload(payload):
     """The claims and the body."""
-    claims, at = {}, 0
-    for name, length in CLAIMS:
-        part = payload[at : at + length]
-        if len(part) < length:
-            raise Refused("contents")
-        claims[name] = part.hex() if length == 16 else int.from_bytes(part, "big")
-        at += length
+    claims, body = read_fields(payload, CLAIMS)
     if claims["method"] not in METHODS:
         raise Refused("contents")
     claims["method"] = METHODS[claims["method"]]
-    return claims, read_body(payload[at:])
+    return claims, read_body(body)
+
+
+def read_fields(data, fields):
+    """Fields of fixed length, numbers unless they have 16 bytes; and what is behind them."""
+    values, at = {}, 0
+    for name, length in fields:
+        part = data[at : at + length]
+        if len(part) < length:
+            raise Refused("contents")
+        values[name] = part.hex() if length == 16 else int.from_bytes(part, "big")
+        at += length
+    return values, data[at:]
 
 
 def read_body(data):
@@ -154,22 +163,56 @@ def read_body(data):
         sections.append((data[0], data[4 : 4 + length]))
         data = data[4 + length :]
     kinds = [kind for kind, _ in sections]
-    body = {"questions": [], "state": None, "handle": None}
-    if kinds == [HANDLE]:
-        handle = sections[0][1]
-        if len(handle) != 16:
-            raise Refused("contents")
-        return {**body, "handle": handle.hex()}
-    # Questions, then at most one state.
-    before = kinds[:-1] if kinds[-1:] == [STATE] else kinds
-    if any(kind != QUESTION for kind in before):
+    if any(kind not in range(BY_HAND, HANDLE + 1) for kind in kinds) or kinds != sorted(kinds):
         raise Refused("contents")
+    if any(kinds.count(kind) > 1 for kind in SINGLE) or (HANDLE in kinds and len(kinds) > 1):
+        raise Refused("contents")
+    body = {
+        "by_hand": [],
+        "pending": [],
+        "answered": [],
+        "steps": [],
+        "rounds": None,
+        "state": None,
+        "handle": None,
+    }
     for kind, part in sections:
-        if kind == STATE:
+        if kind == BY_HAND:
+            body["by_hand"].append(utf8(part))
+        elif kind == PENDING:
+            body["pending"].append(read_question(part, [], "note"))
+        elif kind == ANSWERED:
+            body["answered"].append(read_question(part, [("round", 2)], "answer"))
+        elif kind == STEP:
+            fields, rest = read_fields(part, [("round", 2)])
+            body["steps"].append({**fields, **read_key(rest, "result")})
+        elif kind == ROUNDS:
+            fields, rest = read_fields(part, [("rounds", 2)])
+            if rest:
+                raise Refused("contents")
+            body.update(fields)
+        elif kind == STATE:
             body["state"] = utf8(part)
         else:
-            body["questions"].append(utf8(part))
+            fields, rest = read_fields(part, [("handle", 16)])
+            if rest:
+                raise Refused("contents")
+            body.update(fields)
     return body
+
+
+def read_question(part, more, last):
+    head = [("digest", 16), ("tries", 1), ("drifts", 1)]
+    fields, rest = read_fields(part, head + more)
+    return {**fields, **read_key(rest, last)}
+
+
+def read_key(data, last):
+    """A key with its length before it, then text to the end."""
+    if not data or len(data) < 1 + data[0]:
+        raise Refused("contents")
+    end = 1 + data[0]
+    return {"key": utf8(data[1:end]), last: utf8(data[end:])}
 
 
 def utf8(data):
@@ -197,6 +240,39 @@ def principal(parts):
             text = part.encode()
             data += b"\1" + len(text).to_bytes(8, "big") + text
     return data
+
+
+# Links
+
+
+class BadLink(Exception):
+    """A link that somebody gets nothing by; the word says why."""
+
+
+def make_link(secret, key, until, subject):
+    """What a link says, as text."""
+    front = bytes.fromhex(digest(secret, b"L", key.encode())) + until.to_bytes(6, "big")
+    return base64.urlsafe_b64encode(front + reader(front, subject)).decode().rstrip("=")
+
+
+def open_link(text, subject, now):
+    if not re.fullmatch(r"[A-Za-z0-9_-]{51}", text):
+        raise BadLink("text")
+    data = base64.urlsafe_b64decode(text + "=")
+    if base64.urlsafe_b64encode(data).decode().rstrip("=") != text:
+        raise BadLink("text")
+    front, who = data[:22], data[22:]
+    if who not in (reader(front, subject), reader(front, None)):
+        raise BadLink("subject")
+    if now >= int.from_bytes(front[16:], "big"):
+        raise BadLink("over")
+    return data
+
+
+def reader(front, subject):
+    """Who is to open a link."""
+    known = b"\0" if subject is None else b"\1" + subject.encode()
+    return hashlib.sha256(b"antiphon link\0" + front + known).digest()[:16]
 
 
 # Canonical JSON: a reader of its own, for exact numbers and names that stand twice
@@ -410,6 +486,20 @@ def check_states(checks, keys, states):
         same("flow", digest(secret, b"F", b""), vector["flow"])
 
 
+def check_links(checks, vectors):
+    for vector in vectors["links"]:
+        secret, until = bytes.fromhex(vector["secret"]), vector["until"]
+        made = make_link(secret, vector["key"], until, vector["subject"])
+        checks.same(f"link of `{vector['key']}` for {vector['subject']}", made, vector["link"])
+        made = outcome(BadLink, open_link, vector["link"], vector["subject"], until - 1)
+        checks.same(f"opened: {vector['link']}", type(made), bytes)
+        made = outcome(BadLink, open_link, vector["link"], vector["subject"], until)
+        checks.same(f"too late: {vector['link']}", made, "BadLink: over")
+    for vector in vectors["refused_links"]:
+        made = outcome(BadLink, open_link, vector["link"], vector["subject"], vector["now"])
+        checks.same(f"refused link `{vector['name']}`", made, f"BadLink: {vector['why']}")
+
+
 def check(vectors):
     checks = Checks()
     keys = {}
@@ -449,6 +539,15 @@ def check(vectors):
     for vector in vectors["ambiguous"]:
         form = outcome(Ambiguous, canonical, vector["json"])
         checks.same(f"form of {vector['json']!r}", form, f"Ambiguous: {vector['why']}")
+    for vector in vectors["questions"]:
+        form = outcome(Ambiguous, canonical, vector["question"])
+        checks.same(f"form of {vector['question']}", form, vector["form"].encode())
+        made = digest(bytes.fromhex(vector["secret"]), b"Q", vector["form"].encode())
+        checks.same(f"digest of the question {vector['question']}", made, vector["digest"])
+    for vector in vectors["idempotency_keys"]:
+        made = digest(bytes.fromhex(vector["secret"]), b"K", vector["key"].encode())
+        checks.same(f"idempotency key `{vector['key']}`", made, vector["idempotency_key"])
+    check_links(checks, vectors)
     for vector in vectors["refused"]:
         ring = [keys[name] for name in vector["keys"]]
 

@@ -1,14 +1,44 @@
 //! Forms: what a user is asked to fill in.
+//!
+//! A [`Form`] is a struct whose fields are the fields of the form; [`derive(Form)`](macro@Form)
+//! writes all of it. A [`Choice`] is an enum to choose from. A [`RawForm`] is a form that is only
+//! known while the program runs.
 
-use antiphon_types::FormSchema;
+mod blank;
+mod choice;
+mod definition;
+mod field;
+mod kind;
+mod raw;
+
 use serde_json::{Map, Value};
 
-/// A form as a type: its fields are what the user fills in.
+#[cfg(feature = "macros")]
+#[doc = include_str!("choice.md")]
+pub use antiphon_macros::Choice;
+#[cfg(feature = "macros")]
+#[doc = include_str!("form.md")]
+pub use antiphon_macros::Form;
+
+pub use antiphon_core::form::looks_like_secret;
+pub use choice::Choice;
+pub use definition::Definition;
+pub use field::{Field, Item};
+pub use kind::{ListField, NumberField, OptionsField, TextField};
+pub use raw::{BadForm, RawForm, RawFormBuilder};
+
+/// A form as a type: its fields are what the user fills in. Written by
+/// [`derive(Form)`](macro@Form).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no form",
+    label = "not a form",
+    note = "put `#[derive(antiphon::Form)]` on the struct"
+)]
 pub trait Form: Sized + Send + 'static {
     /// The form itself, made once.
     fn definition() -> &'static Definition;
 
-    /// The form as it was filled in, with content that [fits](Definition::errors).
+    /// The form as it was filled in, provided that it [fits](Definition::errors).
     ///
     /// # Errors
     /// What does not fit, field by field.
@@ -18,44 +48,12 @@ pub trait Form: Sized + Send + 'static {
     fn write(&self) -> Map<String, Value>;
 }
 
-/// A form: what is sent, and what is allowed.
-#[derive(Debug)]
-pub struct Definition {
-    schema: FormSchema,
-}
-
-impl Definition {
-    /// What is sent.
-    pub fn schema(&self) -> &FormSchema {
-        &self.schema
-    }
-
-    /// What is wrong with what was filled in, a line each: where, and against which rule, never
-    /// the value itself.
-    pub fn errors(&self, content: &Map<String, Value>) -> Vec<String> {
-        _ = content;
-        Vec::new()
-    }
-}
-
-impl Definition {
-    pub(crate) fn canonical(&self) -> &[u8] {
-        b""
-    }
-}
-
-/// stub
-#[derive(Debug)]
-pub struct RawForm(std::sync::Arc<Definition>);
-impl RawForm {
-    /// stub
-    pub fn new(schema: Value) -> Result<Self, serde_json::Error> {
-        Ok(Self(std::sync::Arc::new(Definition {
-            schema: serde_json::from_value(schema)?,
-        })))
-    }
-    /// stub
-    pub fn definition(&self) -> &std::sync::Arc<Definition> {
-        &self.0
-    }
+/// What the derives expand to needs these. Not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use super::blank::{Blank, count, take};
+    pub use super::kind::{list, options, text};
+    pub use antiphon_core::form::format::fits;
+    pub use antiphon_types::StringFormat;
+    pub use serde_json::{Map, Value};
 }

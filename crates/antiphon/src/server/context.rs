@@ -369,6 +369,9 @@ impl<'a> Context<'a> {
             return ended;
         };
         dialogue.end();
+        if let Some(error) = dialogue.run().broken.take() {
+            return Err(error.into());
+        }
         match ended {
             Ok(Reply::InputRequired(by_hand)) => {
                 let all = dialogue.questions(Some(by_hand));

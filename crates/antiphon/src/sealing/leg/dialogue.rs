@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use super::Leg;
 use crate::{
-    raw,
+    raw::{self, Error},
     sealing::protect::{Trouble, random},
     server::Begun,
 };
@@ -43,6 +43,8 @@ pub(crate) struct Run {
     secret: Secret,
     digester: Digester,
     later: Option<Duration>,
+    /// A mistake of the author's, which ends the call whatever the handler makes of it.
+    pub(crate) broken: Option<Error>,
     pub(crate) steps: HashMap<String, Arc<Begun>>,
 }
 
@@ -72,6 +74,7 @@ impl Leg<'_> {
                 digester: secret.digester(),
                 secret,
                 later: None,
+                broken: None,
                 steps: HashMap::new(),
             }),
             over: AtomicBool::new(false),

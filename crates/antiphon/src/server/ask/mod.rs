@@ -11,7 +11,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use antiphon_core::{asking::Unanswered, link::Handle, question::Kind};
 use antiphon_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
-    ElicitRequestParams, ElicitResult, InputRequest, ListRootsResult, Root, decode,
+    ElicitRequestParams, ElicitResult, ErrorObject, InputRequest, ListRootsResult, Root, decode,
 };
 use serde_json::{Map, Value, value::RawValue};
 
@@ -310,11 +310,15 @@ impl Ask {
 
     /// A mistake of the author's: the call ends, and whoever looks after the server is told.
     fn fault(&self, fault: Fault) -> Stop {
-        let flow = self.dialogue.run().flow();
-        tracing::error!(%flow, "{fault}");
-        let stop = Stop::reject(-32603, format!("Internal error: {fault}"));
+        let error = ErrorObject::internal(format!("Internal error: {fault}"));
+        {
+            let mut run = self.dialogue.run();
+            let flow = run.flow();
+            tracing::error!(%flow, "{fault}");
+            run.broken.get_or_insert_with(|| error.clone());
+        }
         self.faults.tell(fault);
-        stop
+        error.into()
     }
 
     fn stop(&self, key: &str, unanswered: Unanswered) -> Stop {
@@ -336,7 +340,6 @@ impl Ask {
                 "The question `{key}` is not what it was, and something was done upon its answer. \
                  Nothing more was done: call again."
             )),
-            Unanswered::TooMany => internal("is one question too many in this round"),
             _ => internal("is no key: it must have 1 to 255 bytes"),
         }
     }

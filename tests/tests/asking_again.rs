@@ -1,0 +1,219 @@
+//! When a question is asked again: an answer that does not fit, or a question in other words.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use antiphon::{
+    Ask, Form, Server, State, Stop,
+    sealing::{AskLimits, Sealing},
+    testing::Script,
+};
+use serde_json::{Value, json};
+
+#[derive(Form)]
+struct Age {
+    #[form(min = 18, max = 120)]
+    age: u8,
+    #[form(pattern = "^[A-Z]{2}$", rule = "two capital letters")]
+    country: String,
+}
+
+#[derive(Form)]
+struct Name {
+    name: String,
+}
+
+async fn age(ask: Ask) -> Result<String, Stop> {
+    let Age { age, country } = ask.form("age", "How old are you, and where?")?;
+    Ok(format!("{age} in {country}"))
+}
+
+fn accepted(content: Value) -> Value {
+    json!({ "action": "accept", "content": content })
+}
+
+fn server() -> Server {
+    Server::new("again", "1.0").tool("age", age)
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_asked_for_again_and_told_why() {
+    let people = Script::new()
+        .answer("age", accepted(json!({ "age": 17, "country": "Norway77" })))
+        .accept("age", json!({ "age": 18, "country": "NO" }));
+    let played = people.call_tool(&server(), "age", ()).await;
+    assert_eq!(played.text(), "18 in NO");
+    played.assert_rounds([["age"], ["age"]]);
+    let message = played.message("age");
+    let (asked, note) = message.split_once("\n\n").expect("a note");
+    assert_eq!(asked, "How old are you, and where?");
+    for part in ["`age`", "at least 18", "`country`", "two capital letters"] {
+        assert!(note.contains(part), "{part} is missing from {note}");
+    }
+    assert!(!note.contains("17") && !note.contains("Norway"), "{note}");
+}
+
+/// What is no answer at all counts as one that does not fit (MRTR-S-27).
+#[tokio::test]
+async fn three_more_tries_and_no_more() {
+    let good = json!({ "age": 18, "country": "NO" });
+    for bad in [
+        json!(7),
+        json!("yes"),
+        json!({ "action": "perhaps" }),
+        json!({ "roots": [] }),
+        accepted(json!([])),
+        accepted(json!({})),
+        json!({ "action": "accept" }),
+        accepted(json!({ "age": "18", "country": "NO" })),
+    ] {
+        let three = (0..3).fold(Script::new(), |script, _| script.answer("age", bad.clone()));
+        let played = three
+            .clone()
+            .accept("age", good.clone())
+            .call_tool(&server(), "age", ())
+            .await;
+        assert_eq!(played.text(), "18 in NO", "{bad}");
+        let played = three
+            .answer("age", bad.clone())
+            .call_tool(&server(), "age", ())
+            .await;
+        let failure = played.failure();
+        assert!(
+            failure.starts_with("There was no usable answer to `age`:\n- "),
+            "{failure}"
+        );
+        assert_eq!(played.rounds().len(), 4, "{bad}");
+    }
+}
+
+/// An answer that fits is not asked for again because another does not.
+#[tokio::test]
+async fn only_what_does_not_fit_is_asked_for_again() {
+    async fn both(ask: Ask) -> Result<String, Stop> {
+        let (name, age) = (
+            ask.form::<Name>("name", "Name?"),
+            ask.form::<Age>("age", "Age?"),
+        );
+        let (name, age) = (name?, age?);
+        Ok(format!("{} {}", name.name, age.age))
+    }
+    let server = Server::new("both", "1.0").tool("both", both);
+    let people = Script::new()
+        .accept("name", json!({ "name": "Ada" }))
+        .answer("age", accepted(json!({ "age": 1, "country": "NO" })))
+        .accept("age", json!({ "age": 36, "country": "NO" }));
+    let played = people.call_tool(&server, "both", ()).await;
+    assert_eq!(played.text(), "Ada 36");
+    played.assert_rounds([vec!["name", "age"], vec!["age"]]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_kept() {
+    let limits = {
+        let mut limits = AskLimits::default();
+        limits.answer_bytes = 100;
+        limits
+    };
+    let server = server().sealing(Sealing::default().ask_limits(limits));
+    let people = Script::new()
+        .answer(
+            "age",
+            accepted(json!({ "age": 20, "country": "X".repeat(100) })),
+        )
+        .accept("age", json!({ "age": 18, "country": "NO" }));
+    let played = people.call_tool(&server, "age", ()).await;
+    assert_eq!(played.text(), "18 in NO");
+    let message = played.message("age");
+    assert!(message.contains("has more than 100 bytes"), "{message}");
+}
+
+type Counter = Arc<AtomicU32>;
+
+/// Whose words change until the counter is at 3.
+async fn settling(State(runs): State<Counter>, ask: Ask) -> Result<String, Stop> {
+    let run = runs.fetch_add(1, Ordering::SeqCst).min(2);
+    let Name { name } = ask.form("name", format!("Name, take {run}?"))?;
+    Ok(format!("{name} in take {run}"))
+}
+
+/// The answer to other words is no answer to these. A question may change its words, but not for ever.
+#[tokio::test]
+async fn a_reworded_question_is_asked_again() {
+    let runs = Counter::default();
+    let server = Server::new("settling", "1.0")
+        .tool("settling", settling)
+        .with_state(runs.clone());
+    let people = Script::new()
+        .reworded("name")
+        .accept("name", json!({ "name": "first" }))
+        .accept("name", json!({ "name": "second" }))
+        .accept("name", json!({ "name": "third" }));
+    let played = people.call_tool(&server, "settling", ()).await;
+    assert_eq!(played.text(), "third in take 2");
+    played.assert_rounds([["name"], ["name"], ["name"]]);
+}
+
+#[tokio::test]
+async fn a_call_asks_in_so_many_rounds_and_no_more() {
+    async fn endless(ask: Ask) -> Result<String, Stop> {
+        for at in 0..100 {
+            let _: Name = ask.form(&format!("name {at}"), "Name?")?;
+        }
+        Ok("all".to_owned())
+    }
+    let server = Server::new("endless", "1.0").tool("endless", endless);
+    let people = (0..32).fold(Script::new(), |script, at| {
+        script.accept(format!("name {at}"), json!({ "name": "x" }))
+    });
+    let played = people.call_tool(&server, "endless", ()).await;
+    assert_eq!(played.rounds().len(), 32);
+    let error = played.error();
+    assert_eq!(error.code, -32603);
+    assert!(error.message.contains("32 rounds"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn a_round_has_so_many_questions_and_the_rest_is_asked_in_the_next() {
+    async fn many(ask: Ask) -> Result<String, Stop> {
+        let asked: Vec<Result<Name, Stop>> = (0..33)
+            .map(|at| ask.form(&format!("name {at}"), "Name?"))
+            .collect();
+        // The last comes first.
+        for name in asked.into_iter().rev() {
+            name?;
+        }
+        Ok("all".to_owned())
+    }
+    let server = Server::new("many", "1.0").tool("many", many);
+    let people = (0..33).fold(Script::new(), |script, at| {
+        script.accept(format!("name {at}"), json!({ "name": "x" }))
+    });
+    let played = people.call_tool(&server, "many", ()).await;
+    assert_eq!(played.text(), "all");
+    let rounds: Vec<_> = played.rounds().iter().map(Vec::len).collect();
+    assert_eq!(rounds, [32, 1]);
+}
+
+#[tokio::test]
+async fn a_key_has_a_length() {
+    async fn keyed(State(key): State<String>, ask: Ask) -> Result<String, Stop> {
+        let Name { name } = ask.form(&key, "Name?")?;
+        Ok(name)
+    }
+    for (length, good) in [(0, false), (1, true), (255, true), (256, false)] {
+        let key = "k".repeat(length);
+        let server = Server::new("keyed", "1.0")
+            .tool("keyed", keyed)
+            .with_state(key.clone());
+        let people = Script::new().accept(key, json!({ "name": "x" }));
+        let people = if good { people } else { people.optional() };
+        let played = people.call_tool(&server, "keyed", ()).await;
+        match good {
+            true => assert_eq!(played.text(), "x"),
+            false => assert!(played.error().message.contains("1 to 255 bytes")),
+        }
+    }
+}
