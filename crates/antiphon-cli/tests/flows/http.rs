@@ -81,14 +81,15 @@ async fn link(served: &Served) -> String {
 #[tokio::test]
 async fn accepting_the_link_is_not_signing_in() {
     let served = Served::start(&[]);
-    let script = Script::new()
-        .accept_link("signin")
-        .accept_link("signin")
-        .accept_link("signin");
+    // Asked three times more, then it is over.
+    let script = (0..4).fold(Script::new(), |script, _| script.accept_link("signin"));
     let call = CallTool::new("sign_in", ());
     let played = script.play(Http::new(&served.url), call).await;
     let failure = played.failure();
     assert!(failure.contains("not completed"), "{failure}");
+    // Whoever is asked again is told why.
+    let again = played.message("signin");
+    assert!(again.contains("not completed"), "{again}");
 }
 
 #[tokio::test]
@@ -100,12 +101,18 @@ async fn opening_the_page_is_not_signing_in_and_its_button_is() {
         .visit("signin", {
             let pages = pages.clone();
             move |url| {
-                pages.lock().expect("no panic").push(browse("GET", &url, ""));
+                pages
+                    .lock()
+                    .expect("no panic")
+                    .push(browse("GET", &url, ""));
                 async {}
             }
         })
         .visit("signin", move |url| {
-            pages.lock().expect("no panic").push(browse("POST", &url, ""));
+            pages
+                .lock()
+                .expect("no panic")
+                .push(browse("POST", &url, ""));
             async {}
         });
     let call = CallTool::new("sign_in", ());
@@ -133,10 +140,9 @@ async fn opening_the_page_is_not_signing_in_and_its_button_is() {
 async fn nobody_signs_in_for_another_or_from_elsewhere() {
     let served = Served::start(&[]);
     let link = link(&served).await;
-    // Somebody else's call.
     let elsewhere = browse("POST", &link, "sec-fetch-site: cross-site\r\n");
     assert!(elsewhere.starts_with("HTTP/1.1 403"), "{elsewhere}");
-    let made_up = format!("{}xyz", &link[..link.len() - 60]);
+    let made_up = served.url.replace("/mcp", "/sign-in/made-up");
     let made_up = browse("POST", &made_up, "");
     assert!(made_up.starts_with("HTTP/1.1 404"), "{made_up}");
     assert!(made_up.contains("Not signed in"), "{made_up}");

@@ -33,7 +33,11 @@ pub(super) async fn charge(
     };
     // What a payment service is told too, so that even a lost reply charges nobody twice.
     let call = ask.idempotency_key("charge");
-    ask.once("charge", async || Ok(till.charge(&call))).await?;
+    ask.once("charge", async || {
+        till.charge(&call);
+        Ok(())
+    })
+    .await?;
     // One more round, in which the handler runs again from its top; the charge stands either way.
     let _receipt: Answer<Receipt> = ask.form("receipt", "Do you want a receipt?")?;
     let times = till.charged(&call);

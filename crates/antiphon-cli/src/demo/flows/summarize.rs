@@ -9,6 +9,8 @@ pub(super) async fn summarize(#[arg] text: String, ask: Ask) -> Result<String, S
     let message = ask.sample("summary", request)?;
     let content = message.content.as_slice().first();
     let summary = content.and_then(|content| content.as_text());
-    let summary = summary.ok_or("The model said nothing that can be read.").or_fail()?;
+    let summary = summary
+        .ok_or("The model said nothing that can be read.")
+        .or_fail()?;
     Ok(format!("Summary: {summary}"))
 }

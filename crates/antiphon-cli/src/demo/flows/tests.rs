@@ -10,7 +10,7 @@ use table::every_flow;
 
 fn way() -> impl Fn() -> memory::Peer {
     let server = server(SignIn::at_once());
-    move || antiphon::memory(server.clone())
+    move || memory(server.clone())
 }
 
 every_flow!(way());
@@ -30,6 +30,6 @@ async fn the_handle_of_a_call_signs_in_to_that_call() {
     assert!(sign_in.complete("x").is_err());
 
     let again = Script::new().accept_link("signin").decline("signin");
-    let played = again.play(antiphon::memory(server), CallTool::new("sign_in", ()));
+    let played = again.play(memory(server), CallTool::new("sign_in", ()));
     assert!(!played.await.failure().contains("Signed in"));
 }
