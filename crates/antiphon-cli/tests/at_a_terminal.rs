@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     io::{Read, Write},
+    net::TcpStream,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
@@ -12,6 +13,8 @@ use std::{
 
 use nix::pty::{Winsize, openpty};
 
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 const ENTER: &str = "\r";
 const ESC: &str = "\u{1b}";
 
@@ -64,7 +67,7 @@ impl Terminal {
 
     /// Waits until this is shown, and forgets everything up to there.
     fn wait_for(&mut self, text: &str) {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + PATIENCE;
         loop {
             let plain = plain(&self.shown);
             if let Some(at) = plain.find(text) {
@@ -79,6 +82,19 @@ impl Terminal {
         }
     }
 
+    /// The line that begins with this, once it is complete.
+    fn line_with(&mut self, start: &str) -> String {
+        self.wait_for(start);
+        let rest = loop {
+            if let Some((line, _)) = plain(&self.shown).split_once("\r\n") {
+                break line.to_owned();
+            }
+            let bytes = self.screen.recv_timeout(PATIENCE).expect("more");
+            self.shown.push_str(&String::from_utf8_lossy(&bytes));
+        };
+        format!("{start}{rest}")
+    }
+
     fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("pressed");
     }
@@ -91,7 +107,7 @@ impl Terminal {
     }
 
     fn wait_for_end(&mut self) -> Option<i32> {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             if let Some(status) = self.program.try_wait().expect("a child") {
                 return status.code();
@@ -179,4 +195,36 @@ fn resources_models_and_roots_are_asked_for_too() {
     terminal.answer("? rounds", "2");
     terminal.wait_for("<- input_required [] state ");
     terminal.wait_for("| Done after 2 round(s)");
+}
+
+#[test]
+fn a_link_is_shown_and_its_page_is_there_while_the_person_is_asked() {
+    let mut terminal = Terminal::demo();
+    terminal.answer("What next?", "sign_in");
+    terminal.wait_for("not opened for you:");
+    let link = terminal.line_with("http://127.0.0.1:");
+    terminal.wait_for("Your answer");
+    let (host, path) = link
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once('/'))
+        .expect("an address");
+    let mut page = TcpStream::connect(host).expect("served");
+    write!(
+        page,
+        "POST /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    )
+    .expect("sent");
+    let mut text = String::new();
+    page.read_to_string(&mut text).expect("a page");
+    assert!(text.contains("You are signed in"), "{text}");
+    terminal.press(ENTER);
+    terminal.wait_for("| Signed in as Ada.");
+}
+
+#[test]
+fn an_interrupt_ends_it() {
+    let mut terminal = Terminal::demo();
+    terminal.wait_for("What next?");
+    terminal.press("\u{3}");
+    assert_ne!(terminal.wait_for_end(), Some(0));
 }

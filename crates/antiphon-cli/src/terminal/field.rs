@@ -3,10 +3,10 @@
 
 use std::io;
 
-use antiphon::types::{NumberKind, NumberSchema, PrimitiveSchema, StringFormat, StringSchema};
+use antiphon::types::{NumberKind, PrimitiveSchema};
 use serde_json::{Number, Value};
 
-use super::{Prompts, printable};
+use super::{Prompts, labels, printable};
 
 /// What became of a field.
 #[derive(Debug, PartialEq)]
@@ -29,9 +29,13 @@ pub(super) fn fill(
     before: Option<&Value>,
 ) -> io::Result<Filled> {
     let mut start = before.cloned().or_else(|| schema.default_value());
-    let label = label(name, schema, required);
+    let field = Field {
+        label: labels::label(name, schema, required),
+        help: labels::help(schema),
+        required,
+    };
     loop {
-        let filled = ask(prompts, &label, schema, required, start.as_ref())?;
+        let filled = ask(prompts, &field, schema, start.as_ref())?;
         let wrong = match &filled {
             Entry::Value(value) => wrong(schema, value),
             Entry::Unreadable(why, _) => Some(why.clone()),
@@ -53,6 +57,13 @@ pub(super) fn fill(
     }
 }
 
+/// What is said of a field.
+struct Field {
+    label: String,
+    help: String,
+    required: bool,
+}
+
 /// What was typed or chosen, before it is checked.
 enum Entry {
     Value(Value),
@@ -64,29 +75,27 @@ enum Entry {
 
 fn ask(
     prompts: &mut dyn Prompts,
-    label: &str,
+    field: &Field,
     schema: &PrimitiveSchema,
-    required: bool,
     start: Option<&Value>,
 ) -> io::Result<Entry> {
-    if let Some(options) = options(schema) {
+    if let Some(options) = labels::options(schema) {
         return match is_multiple(schema) {
-            true => choose_some(prompts, label, &options, required, start),
-            false => choose(prompts, label, &options, required, start),
+            true => choose_some(prompts, field, &options, start),
+            false => choose(prompts, field, &options, start),
         };
     }
-    let help = help(schema);
     if let PrimitiveSchema::Boolean(_) = schema {
-        if !required {
+        if !field.required {
             let options = [("true".into(), "yes".into()), ("false".into(), "no".into())];
             let start = start.map(|start| Value::String(start.to_string()));
-            let chosen = choose(prompts, label, &options, required, start.as_ref())?;
+            let chosen = choose(prompts, field, &options, start.as_ref())?;
             return Ok(match chosen {
                 Entry::Value(Value::String(text)) => Entry::Value((text == "true").into()),
                 other => other,
             });
         }
-        let said = prompts.yes_or_no(label, &help, start.and_then(Value::as_bool))?;
+        let said = prompts.yes_or_no(&field.label, &field.help, start.and_then(Value::as_bool))?;
         return Ok(said.map_or(Entry::Escaped, |said| Entry::Value(said.into())));
     }
     let shown = match start {
@@ -94,10 +103,10 @@ fn ask(
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let Some(text) = prompts.write(label, &help, &printable::line(&shown))? else {
+    let Some(text) = prompts.write(&field.label, &field.help, &printable::line(&shown))? else {
         return Ok(Entry::Escaped);
     };
-    if text.is_empty() && !required {
+    if text.is_empty() && !field.required {
         return Ok(Entry::LeftOut);
     }
     Ok(read(schema, text))
@@ -105,18 +114,17 @@ fn ask(
 
 fn choose(
     prompts: &mut dyn Prompts,
-    label: &str,
+    field: &Field,
     options: &[(String, String)],
-    required: bool,
     start: Option<&Value>,
 ) -> io::Result<Entry> {
     let mut shown: Vec<_> = options.iter().map(|(_, shown)| shown.clone()).collect();
-    if !required {
+    if !field.required {
         shown.push(LEAVE_OUT.to_owned());
     }
     let start = start.and_then(Value::as_str);
     let start = start.and_then(|start| options.iter().position(|(value, _)| value == start));
-    let chosen = prompts.choose(label, &shown, start.unwrap_or(0))?;
+    let chosen = prompts.choose(&field.label, &field.help, &shown, start.unwrap_or(0))?;
     Ok(match chosen.map(|at| options.get(at)) {
         Some(Some((value, _))) => Entry::Value(value.clone().into()),
         Some(None) => Entry::LeftOut,
@@ -126,9 +134,8 @@ fn choose(
 
 fn choose_some(
     prompts: &mut dyn Prompts,
-    label: &str,
+    field: &Field,
     options: &[(String, String)],
-    required: bool,
     start: Option<&Value>,
 ) -> io::Result<Entry> {
     let shown: Vec<_> = options.iter().map(|(_, shown)| shown.clone()).collect();
@@ -137,56 +144,14 @@ fn choose_some(
     let start: Vec<_> = (0..options.len())
         .filter(|at| is_marked(&options[*at].0))
         .collect();
-    let chosen = prompts.choose_some(label, &shown, &start)?;
+    let chosen = prompts.choose_some(&field.label, &field.help, &shown, &start)?;
     Ok(match chosen {
-        Some(chosen) if chosen.is_empty() && !required => Entry::LeftOut,
+        Some(chosen) if chosen.is_empty() && !field.required => Entry::LeftOut,
         Some(chosen) => {
             let values = chosen.iter().filter_map(|at| options.get(*at));
             Entry::Value(values.map(|(value, _)| value.clone()).collect())
         }
         None => Entry::Escaped,
-    })
-}
-
-/// What there is to choose from: the values, and what is shown of each.
-fn options(schema: &PrimitiveSchema) -> Option<Vec<(String, String)>> {
-    let plain = |values: &[String]| {
-        let values = values.iter();
-        values
-            .map(|value| (value.clone(), printable::line(value)))
-            .collect()
-    };
-    let titled = |value: &str, title: &str| {
-        let shown = match value == title {
-            true => printable::line(value),
-            false => format!("{} ({})", printable::line(title), printable::line(value)),
-        };
-        (value.to_owned(), shown)
-    };
-    Some(match schema {
-        PrimitiveSchema::UntitledSingleSelect(field) => plain(&field.values),
-        PrimitiveSchema::UntitledMultiSelect(field) => plain(field.values()),
-        PrimitiveSchema::TitledSingleSelect(field) => {
-            let options = field.one_of.iter();
-            options
-                .map(|option| titled(&option.value, &option.title))
-                .collect()
-        }
-        PrimitiveSchema::TitledMultiSelect(field) => {
-            let options = field.any_of().iter();
-            options
-                .map(|option| titled(&option.value, &option.title))
-                .collect()
-        }
-        PrimitiveSchema::LegacyTitledEnum(field) => {
-            let names = field.enum_names.iter().flatten();
-            let names = names.map(Some).chain(std::iter::repeat(None));
-            let values = field.values.iter().zip(names);
-            values
-                .map(|(value, name)| titled(value, name.unwrap_or(value)))
-                .collect()
-        }
-        _ => return None,
     })
 }
 
@@ -230,74 +195,6 @@ fn wrong(schema: &PrimitiveSchema, value: &Value) -> Option<String> {
         .ok()?;
     let error = validator.iter_errors(value).next()?;
     Some(error.to_string())
-}
-
-fn label(name: &str, schema: &PrimitiveSchema, required: bool) -> String {
-    let title = match schema {
-        PrimitiveSchema::String(field) => &field.title,
-        PrimitiveSchema::Number(field) => &field.title,
-        PrimitiveSchema::Boolean(field) => &field.title,
-        PrimitiveSchema::UntitledSingleSelect(field) => &field.title,
-        PrimitiveSchema::TitledSingleSelect(field) => &field.title,
-        PrimitiveSchema::UntitledMultiSelect(field) => &field.title,
-        PrimitiveSchema::TitledMultiSelect(field) => &field.title,
-        PrimitiveSchema::LegacyTitledEnum(field) => &field.title,
-        _ => &None,
-    };
-    let title = printable::excerpt(title.as_deref().unwrap_or(name), 80);
-    match required {
-        true => title,
-        false => format!("{title} (optional)"),
-    }
-}
-
-/// What a field is for, and what it takes.
-fn help(schema: &PrimitiveSchema) -> String {
-    let (description, rule) = match schema {
-        PrimitiveSchema::String(field) => (field.description.as_deref(), of_text(field)),
-        PrimitiveSchema::Number(field) => (field.description.as_deref(), of_number(field)),
-        PrimitiveSchema::Boolean(field) => (field.description.as_deref(), String::new()),
-        PrimitiveSchema::Other(field) => {
-            let description = field.get("description").and_then(Value::as_str);
-            (description, "as JSON".to_owned())
-        }
-        _ => (None, String::new()),
-    };
-    let description = printable::excerpt(description.unwrap_or_default(), 200);
-    let said = [description, rule];
-    let said: Vec<_> = said.into_iter().filter(|part| !part.is_empty()).collect();
-    said.join("; ")
-}
-
-fn of_text(field: &StringSchema) -> String {
-    let length = match (field.min_length, field.max_length) {
-        (Some(least), Some(most)) => Some(format!("{least} to {most} characters")),
-        (Some(least), None) if least > 0 => Some(format!("at least {least} characters")),
-        (None, Some(most)) => Some(format!("at most {most} characters")),
-        _ => None,
-    };
-    let format = field.format.and_then(|format| match format {
-        StringFormat::Email => Some("a mail address"),
-        StringFormat::Uri => Some("a URI"),
-        StringFormat::Date => Some("a date such as 2026-07-28"),
-        StringFormat::DateTime => Some("a time such as 2026-07-28T12:00:00Z"),
-        _ => None,
-    });
-    let rules = format.map(str::to_owned).into_iter().chain(length);
-    rules.collect::<Vec<_>>().join(", ")
-}
-
-fn of_number(field: &NumberSchema) -> String {
-    let kind = match field.kind {
-        NumberKind::Integer => "a whole number",
-        NumberKind::Number => "a number",
-    };
-    match (&field.minimum, &field.maximum) {
-        (Some(least), Some(most)) => format!("{kind} from {least} to {most}"),
-        (Some(least), None) => format!("{kind}, at least {least}"),
-        (None, Some(most)) => format!("{kind}, at most {most}"),
-        (None, None) => kind.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn agree<W: Copy>(prompts: &mut dyn Prompts, out: &[(&str, W)]) -> io::Result<Le
     let mut options = vec!["Accept".to_owned()];
     options.extend(out.iter().map(|(label, _)| (*label).to_owned()));
     loop {
-        match prompts.choose("Your answer", &options, 0)? {
+        match prompts.choose("Your answer", "", &options, 0)? {
             Some(0) => return Ok(Left::Filled(Map::new())),
             Some(at) => return Ok(Left::By(out[at - 1].1)),
             None => {}
@@ -112,7 +112,7 @@ fn escape<W: Copy>(
         options.push("Back to the field before".to_owned());
     }
     options.push("Go on here".to_owned());
-    Ok(match prompts.choose("Leave?", &options, 0)? {
+    Ok(match prompts.choose("Leave?", "", &options, 0)? {
         Some(at) if at < out.len() => Escape::Out(out[at].1),
         Some(at) if can_go_back && at == out.len() => Escape::Back,
         _ => Escape::Again,

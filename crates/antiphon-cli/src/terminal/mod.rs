@@ -1,10 +1,11 @@
 //! A person at a terminal, between a server's questions and the SDK's client.
 //!
 //! [`session`] is the loop around it; a [`question`] is asked field by field ([`form`],
-//! [`field`]); [`legs`] shows what is sent. Everything a server says goes through [`printable`].
+//! [`field`], [`labels`]); [`legs`] shows what is sent. Everything a server says goes through [`printable`].
 
 mod field;
 mod form;
+mod labels;
 mod legs;
 mod printable;
 mod prompts;

@@ -16,6 +16,7 @@ pub(crate) trait Prompts {
     fn choose(
         &mut self,
         label: &str,
+        help: &str,
         options: &[String],
         start: usize,
     ) -> io::Result<Option<usize>>;
@@ -24,6 +25,7 @@ pub(crate) trait Prompts {
     fn choose_some(
         &mut self,
         label: &str,
+        help: &str,
         options: &[String],
         start: &[usize],
     ) -> io::Result<Option<Vec<usize>>>;
@@ -50,11 +52,13 @@ impl Prompts for Screen {
     fn choose(
         &mut self,
         label: &str,
+        help: &str,
         options: &[String],
         start: usize,
     ) -> io::Result<Option<usize>> {
+        let help = with_keys(help, "type to filter, Enter to choose, Esc to leave");
         let prompt = Select::new(label, options.to_vec())
-            .with_help_message("type to filter, Enter to choose, Esc to leave")
+            .with_help_message(&help)
             .with_page_size(PAGE)
             .with_starting_cursor(start.min(options.len().saturating_sub(1)));
         unless_escaped(prompt.raw_prompt().map(|chosen| chosen.index))
@@ -63,11 +67,13 @@ impl Prompts for Screen {
     fn choose_some(
         &mut self,
         label: &str,
+        help: &str,
         options: &[String],
         start: &[usize],
     ) -> io::Result<Option<Vec<usize>>> {
+        let help = with_keys(help, "Space to mark, Enter when done, Esc to leave");
         let prompt = MultiSelect::new(label, options.to_vec())
-            .with_help_message("Space to mark, Enter when done, Esc to leave")
+            .with_help_message(&help)
             .with_page_size(PAGE)
             .with_default(start);
         let chosen = prompt.raw_prompt();
@@ -80,7 +86,7 @@ impl Prompts for Screen {
         help: &str,
         start: Option<bool>,
     ) -> io::Result<Option<bool>> {
-        let help = with_keys(help);
+        let help = with_keys(help, "Esc to leave");
         let mut prompt = Confirm::new(label)
             .with_help_message(&help)
             .with_placeholder("y/n");
@@ -89,7 +95,7 @@ impl Prompts for Screen {
     }
 
     fn write(&mut self, label: &str, help: &str, start: &str) -> io::Result<Option<String>> {
-        let help = with_keys(help);
+        let help = with_keys(help, "Esc to leave");
         let prompt = Text::new(label)
             .with_help_message(&help)
             .with_initial_value(start);
@@ -101,10 +107,10 @@ impl Prompts for Screen {
     }
 }
 
-fn with_keys(help: &str) -> String {
+fn with_keys(help: &str, keys: &str) -> String {
     match help {
-        "" => "Esc to leave".to_owned(),
-        help => format!("{help}; Esc to leave"),
+        "" => keys.to_owned(),
+        help => format!("{help}; {keys}"),
     }
 }
 
@@ -170,10 +176,11 @@ pub(super) mod scripted {
         fn choose(
             &mut self,
             label: &str,
+            help: &str,
             options: &[String],
             start: usize,
         ) -> io::Result<Option<usize>> {
-            match self.next(&format!("{label} {options:?} from {start}")) {
+            match self.next(&format!("{label} ({help}) {options:?} from {start}")) {
                 Does::Picks(text) => Ok(Some(at(options, text))),
                 Does::Escapes => Ok(None),
                 other => panic!("{other:?} at a choice:\n{}", self.shown),
@@ -183,10 +190,11 @@ pub(super) mod scripted {
         fn choose_some(
             &mut self,
             label: &str,
+            help: &str,
             options: &[String],
             start: &[usize],
         ) -> io::Result<Option<Vec<usize>>> {
-            match self.next(&format!("{label} {options:?} marked {start:?}")) {
+            match self.next(&format!("{label} ({help}) {options:?} marked {start:?}")) {
                 Does::Marks(texts) => {
                     Ok(Some(texts.iter().map(|text| at(options, text)).collect()))
                 }

@@ -48,7 +48,7 @@ fn open(prompts: &mut dyn Prompts, link: &ElicitRequestUrlParams) -> io::Result<
         "Decline: say no",
         "Cancel: do not choose",
     ];
-    let chosen = prompts.choose("Your answer", &options.map(str::to_owned), 0)?;
+    let chosen = prompts.choose("Your answer", "", &options.map(str::to_owned), 0)?;
     Ok(Some(match chosen {
         Some(0) => Answer::accept(()),
         Some(1) => Answer::decline(),
@@ -117,7 +117,7 @@ fn roots(prompts: &mut dyn Prompts) -> io::Result<Option<Answer>> {
 /// There is no declining here: either there is an answer, or the call ends.
 fn gives_up(prompts: &mut dyn Prompts) -> io::Result<bool> {
     let options = ["Give up the call", "Go on here"].map(str::to_owned);
-    Ok(prompts.choose("Leave?", &options, 0)? == Some(0))
+    Ok(prompts.choose("Leave?", "", &options, 0)? == Some(0))
 }
 
 /// What stands in the path of a URI as it is.

@@ -45,7 +45,7 @@ pub(crate) fn run(
     let mut last = 0;
     loop {
         prompts.tell("");
-        let Some(at) = prompts.choose("What next?", &options, last)? else {
+        let Some(at) = prompts.choose("What next?", "", &options, last)? else {
             return Ok(());
         };
         let Some(target) = targets.get(at) else {
@@ -180,5 +180,83 @@ fn resource(contents: &ResourceContents) -> String {
     match contents.as_text() {
         Some(text) => format!("{uri}:\n{}", printable::block(text)),
         None => format!("{uri}: (bytes)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use antiphon::{
+        Responses, Server, Stop, memory,
+        types::{ElicitRequestParams, FormSchema, InputRequired},
+    };
+    use serde_json::json;
+
+    use super::{
+        super::prompts::scripted::{Does, Scripted},
+        *,
+    };
+
+    /// A tool that asks for two fields, of which one needs the other: which only the whole form
+    /// says.
+    async fn travel(responses: Responses) -> Result<String, Stop> {
+        let answers = responses.answers();
+        if answers.is_empty() {
+            let schema = json!({
+                "type": "object",
+                "properties": { "train": { "type": "string" }, "seat": { "type": "string" } },
+                "dependentRequired": { "train": ["seat"] },
+            });
+            let form: FormSchema = serde_json::from_value(schema)?;
+            let form = ElicitRequestParams::form("How do you travel?", form);
+            return Err(Stop::ask(InputRequired::ask("how", form)));
+        }
+        let how: Option<serde_json::Value> = answers.accepted("how");
+        Ok(match how {
+            Some(how) => format!("By {}, in {}", how["train"], how["seat"]),
+            None => "Stays at home".to_owned(),
+        })
+    }
+
+    /// What a person who does this is shown.
+    async fn shown(does: impl IntoIterator<Item = Does>) -> String {
+        let server: Server = Server::new("travel", "1.0").tool("travel", travel);
+        let connection = client(Client::new("test", "1"));
+        let connection = connection.connect(memory(server)).await.expect("connected");
+        let runtime = Handle::current();
+        let mut person = Scripted::new(does);
+        let session = tokio::task::spawn_blocking(move || {
+            run(&runtime, &connection, &mut person).expect("it goes well");
+            assert!(person.is_done());
+            person.shown
+        });
+        session.await.expect("no panic")
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_does_not_fit_is_asked_for_again() {
+        let shown = shown([
+            Does::Picks("travel"),
+            Does::Writes("ICE 5"),
+            Does::Writes(""),
+            Does::Writes("ICE 5"),
+            Does::Writes("61"),
+            Does::Escapes,
+        ])
+        .await;
+        assert_eq!(shown.matches("How do you travel?").count(), 2, "{shown}");
+        assert!(shown.contains("  ! "), "{shown}");
+        assert!(shown.contains(r#"  | By "ICE 5", in "61""#), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn who_declines_can_go_on() {
+        let shown = shown([
+            Does::Picks("travel"),
+            Does::Escapes,
+            Does::Picks("Decline"),
+            Does::Picks("Quit"),
+        ])
+        .await;
+        assert!(shown.contains("Result:\n  | Stays at home"), "{shown}");
     }
 }

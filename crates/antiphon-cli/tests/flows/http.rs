@@ -167,6 +167,22 @@ async fn with_auto_sign_in_nobody_need_visit_the_page() {
     assert_eq!(played.text(), "Signed in as Ada.");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_in_good_order() {
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+
+    let mut served = Served::start(&[]);
+    let id = i32::try_from(served.process.id()).expect("a process id");
+    // It is served only after the line that says so, and listens for signals from then on.
+    assert!(browse("GET", &served.url, "").starts_with("HTTP/1.1 405"));
+    kill(Pid::from_raw(id), Signal::SIGINT).expect("sent");
+    assert_eq!(served.process.wait().expect("it ends").code(), Some(0));
+}
+
 #[test]
 fn a_port_that_is_taken_is_told_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
