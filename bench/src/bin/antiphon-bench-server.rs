@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use antiphon::{
-    Args, RequestState, Responses, Server, Stop, Tool,
+    Answer, Args, Ask, Form, Server, Stop, Tool,
     schemars::{self, JsonSchema},
-    types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,30 +44,22 @@ struct Asked {
     pad: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Form)]
 struct Agreed {
     ok: bool,
 }
 
-async fn confirm(
-    Args(Confirm { action }): Args<Confirm>,
-    RequestState(asked): RequestState<Asked>,
-    responses: Responses,
-) -> Result<String, Stop> {
-    let Some(asked) = asked else {
-        let form = FormSchema::new().required("ok", BooleanSchema::new());
-        let question = ElicitRequestParams::form(format!("Run {action}?"), form);
-        let asked = Asked {
+async fn confirm(Args(Confirm { action }): Args<Confirm>, ask: Ask) -> Result<String, Stop> {
+    let begin = async || {
+        Ok(Asked {
             step: "confirm".to_owned(),
-            action,
+            action: action.clone(),
             pad: "x".repeat(140),
-        };
-        return Err(Stop::ask(
-            InputRequired::ask("confirm", question).carrying(&asked)?,
-        ));
+        })
     };
-    Ok(match responses.answers().accepted("confirm") {
-        Some(Agreed { ok: true }) => format!("done: {}", asked.action),
+    let asked: Asked = ask.once("asked", begin).await?;
+    Ok(match ask.form("confirm", format!("Run {action}?"))? {
+        Answer::Accept(Agreed { ok: true }) => format!("done: {}", asked.action),
         _ => "refused".to_owned(),
     })
 }
