@@ -146,7 +146,7 @@ fn a_person_deploys_and_sees_each_leg() {
     terminal.answer("? env", "prod");
     terminal.wait_for(r#"-> tools/call deploy {"env":"prod"}"#);
     terminal.wait_for("<- input_required [confirm] state ");
-    terminal.wait_for("The server asks [confirm]:");
+    terminal.wait_for("/mcp asks [confirm]:");
     terminal.wait_for("| Deploy to prod?");
     terminal.answer("? confirm", "y");
     terminal.wait_for(r#"[confirm: accept {"confirm":true}]"#);

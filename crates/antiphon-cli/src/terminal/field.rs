@@ -103,9 +103,16 @@ fn ask(
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let Some(text) = prompts.write(&field.label, &field.help, &printable::line(&shown))? else {
+    let shown = printable::line(&shown);
+    let Some(text) = prompts.write(&field.label, &field.help, &shown)? else {
         return Ok(Entry::Escaped);
     };
+    if let (PrimitiveSchema::String(_), Some(start)) = (schema, start)
+        && text == shown
+    {
+        // As it was, and not as it is shown.
+        return Ok(Entry::Value(start.clone()));
+    }
     if text.is_empty() && !field.required {
         return Ok(Entry::LeftOut);
     }
@@ -321,7 +328,8 @@ mod tests {
         );
         let schema = json!({ "type": "string", "title": "\u{1b}[2J", "description": "\u{202e}x",
             "default": "\u{7}" });
-        let (_, shown) = filled(schema, true, [Does::Writes("x")]);
+        let (value, shown) = filled(schema, true, [Does::Writes("\\u{7}")]);
+        assert_eq!(value, Filled::With(json!("\u{7}")), "as it was");
         assert!(
             !shown.contains(['\u{1b}', '\u{202e}', '\u{7}']),
             "{shown:?}"

@@ -1,23 +1,12 @@
 //! What a person is told of a field: its name, what it is for, what it takes.
 
 use antiphon::types::{NumberKind, NumberSchema, PrimitiveSchema, StringFormat, StringSchema};
-use serde_json::Value;
 
 use super::printable;
 
 /// Its name.
 pub(super) fn label(name: &str, schema: &PrimitiveSchema, required: bool) -> String {
-    let title = match schema {
-        PrimitiveSchema::String(field) => &field.title,
-        PrimitiveSchema::Number(field) => &field.title,
-        PrimitiveSchema::Boolean(field) => &field.title,
-        PrimitiveSchema::UntitledSingleSelect(field) => &field.title,
-        PrimitiveSchema::TitledSingleSelect(field) => &field.title,
-        PrimitiveSchema::UntitledMultiSelect(field) => &field.title,
-        PrimitiveSchema::TitledMultiSelect(field) => &field.title,
-        PrimitiveSchema::LegacyTitledEnum(field) => &field.title,
-        _ => &None,
-    };
+    let title = keyword(schema, "title");
     let title = printable::excerpt(title.as_deref().unwrap_or(name), 80);
     match required {
         true => title,
@@ -27,29 +16,27 @@ pub(super) fn label(name: &str, schema: &PrimitiveSchema, required: bool) -> Str
 
 /// What it is for, and what it takes.
 pub(super) fn help(schema: &PrimitiveSchema) -> String {
-    let (description, rule) = match schema {
-        PrimitiveSchema::String(field) => (&field.description, of_text(field)),
-        PrimitiveSchema::Number(field) => (&field.description, of_number(field)),
-        PrimitiveSchema::Boolean(field) => (&field.description, String::new()),
-        PrimitiveSchema::UntitledSingleSelect(field) => (&field.description, String::new()),
-        PrimitiveSchema::TitledSingleSelect(field) => (&field.description, String::new()),
-        PrimitiveSchema::LegacyTitledEnum(field) => (&field.description, String::new()),
+    let rule = match schema {
+        PrimitiveSchema::String(field) => of_text(field),
+        PrimitiveSchema::Number(field) => of_number(field),
         PrimitiveSchema::UntitledMultiSelect(field) => {
-            let rule = between(field.min_items, field.max_items, "choices");
-            (&field.description, rule)
+            between(field.min_items, field.max_items, "choices")
         }
         PrimitiveSchema::TitledMultiSelect(field) => {
-            let rule = between(field.min_items, field.max_items, "choices");
-            (&field.description, rule)
+            between(field.min_items, field.max_items, "choices")
         }
-        PrimitiveSchema::Other(field) => {
-            let description = field.get("description").and_then(Value::as_str);
-            (&description.map(str::to_owned), "as JSON".to_owned())
-        }
-        _ => (&None, String::new()),
+        PrimitiveSchema::Other(_) => "as JSON".to_owned(),
+        _ => String::new(),
     };
-    let description = printable::excerpt(description.as_deref().unwrap_or_default(), 200);
+    let description = keyword(schema, "description").unwrap_or_default();
+    let description = printable::excerpt(description.trim_end_matches('.'), 200);
     said([description, rule], "; ")
+}
+
+/// A keyword that every kind of field has.
+fn keyword(schema: &PrimitiveSchema, name: &str) -> Option<String> {
+    let schema = serde_json::to_value(schema).ok()?;
+    schema.get(name)?.as_str().map(str::to_owned)
 }
 
 /// What there is to choose from: the values, and what is shown of each.
@@ -57,13 +44,17 @@ pub(super) fn options(schema: &PrimitiveSchema) -> Option<Vec<(String, String)>>
     let plain = |values: &[String]| {
         let values = values.iter();
         values
-            .map(|value| (value.clone(), printable::line(value)))
+            .map(|value| (value.clone(), printable::excerpt(value, 200)))
             .collect()
     };
     let titled = |value: &str, title: &str| {
         let shown = match value == title {
-            true => printable::line(value),
-            false => format!("{} ({})", printable::line(title), printable::line(value)),
+            true => printable::excerpt(value, 200),
+            false => format!(
+                "{} ({})",
+                printable::excerpt(title, 200),
+                printable::excerpt(value, 200)
+            ),
         };
         (value.to_owned(), shown)
     };
@@ -131,5 +122,44 @@ fn of_number(field: &NumberSchema) -> String {
         (Some(least), None) => format!("{kind}, at least {least}"),
         (None, Some(most)) => format!("{kind}, at most {most}"),
         (None, None) => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(schema: Value) -> String {
+        let schema: PrimitiveSchema = serde_json::from_value(schema).expect("a field");
+        format!("{}: {}", label("field", &schema, true), help(&schema))
+    }
+
+    #[test]
+    fn every_field_says_what_it_takes() {
+        for (schema, text) in [
+            (json!({ "type": "string" }), "field: "),
+            (
+                json!({ "type": "string", "title": "Mail", "format": "email", "maxLength": 9 }),
+                "Mail: a mail address, at most 9 characters",
+            ),
+            (
+                json!({ "type": "number", "description": "How heavy.", "minimum": 0.5 }),
+                "field: How heavy; a number, at least 0.5",
+            ),
+            (
+                json!({ "type": "array", "minItems": 1, "maxItems": 2, "title": "Extras",
+                    "items": { "type": "string", "enum": ["a", "b", "c"] } }),
+                "Extras: 1 to 2 choices",
+            ),
+            (
+                json!({ "type": "string", "enum": ["a"], "description": "Which" }),
+                "field: Which",
+            ),
+            (json!({ "type": "object" }), "field: as JSON"),
+        ] {
+            assert_eq!(told(schema), text);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use antiphon::{
-    client::Answer,
+    client::{Answer, Identity},
     types::{
         CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
         ElicitRequestUrlParams, InputRequest, ListRootsResult, Role, Root,
@@ -13,15 +13,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::{Prompts, form, printable};
 
-/// Has a person answer a question; `None` if they would rather give up the call.
+/// Has a person answer a question; `None` if they would rather give up the call. Who asks is where
+/// the client connected to, whatever the server calls itself (ELIC-C-09).
 pub(super) fn answer(
     prompts: &mut dyn Prompts,
+    server: &Identity,
     key: &str,
     question: &InputRequest,
 ) -> io::Result<Option<Answer>> {
+    let (server, key) = (server.to_string(), printable::excerpt(key, 80));
     prompts.tell(&format!(
-        "The server asks [{}]:",
-        printable::excerpt(key, 80)
+        "{} asks [{key}]:",
+        printable::excerpt(&server, 200)
     ));
     match question {
         InputRequest::Elicit(ElicitRequestParams::Form(form)) => {
@@ -152,7 +155,7 @@ mod tests {
 
     fn asked(question: &InputRequest, does: impl IntoIterator<Item = Does>) -> (bool, String) {
         let mut person = Scripted::new(does);
-        let answer = answer(&mut person, "key", question).expect("asked");
+        let answer = answer(&mut person, &Identity::Memory, "key", question).expect("asked");
         assert!(person.is_done());
         (answer.is_some(), person.shown)
     }

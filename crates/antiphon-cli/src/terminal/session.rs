@@ -127,8 +127,9 @@ fn answer(prompts: &mut dyn Prompts, mut paused: Paused) -> io::Result<Option<Pa
     if asked.is_empty() {
         return Ok(None);
     }
+    let server = paused.server().clone();
     for (key, question) in asked {
-        match question::answer(prompts, &key, &question)? {
+        match question::answer(prompts, &server, &key, &question)? {
             Some(answer) => paused = paused.answer(&key, answer),
             None => return Ok(None),
         }
