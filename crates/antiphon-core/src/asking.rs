@@ -46,6 +46,8 @@ pub struct Asking {
     ledger: Ledger,
     /// How many rounds came before.
     round: u16,
+    /// The keys of the answers that came in this round.
+    fresh: Vec<String>,
     asked: Vec<Asked>,
     limits: Limits,
 }
@@ -73,6 +75,8 @@ struct Pending {
 pub enum Unanswered {
     /// It is asked now.
     Asked,
+    /// There are so many questions in this round that it is asked in the next.
+    Postponed,
     /// The key was used in this run for another question.
     Clash,
     /// The question was in other words in every round so far.
@@ -82,7 +86,7 @@ pub enum Unanswered {
     Unusable(Vec<String>),
     /// An answer that something was done upon has changed.
     Changed,
-    /// No question can have this key.
+    /// No question and no step can have this key.
     Key,
 }
 
@@ -100,12 +104,14 @@ impl Asking {
         answers: impl Iterator<Item = (&'a str, &'a str)>,
         limits: Limits,
     ) -> Self {
+        let mut fresh = Vec::new();
         for (key, answer) in answers {
             let mut questions = ledger.questions.iter_mut();
             let pending = questions.find(|question| {
                 question.key == key && matches!(question.standing, Standing::Pending(_))
             });
             let Some(question) = pending else { continue };
+            fresh.push(key.to_owned());
             question.standing = Standing::Answered {
                 round,
                 answer: match answer.len() > limits.answer_bytes {
@@ -118,6 +124,7 @@ impl Asking {
         Self {
             ledger,
             round,
+            fresh,
             asked: Vec::new(),
             limits,
         }
@@ -138,7 +145,7 @@ impl Asking {
             Some(asked) if asked.digest != *digest => return Err(Unanswered::Clash),
             Some(asked) if asked.pending.is_some() => return Err(Unanswered::Asked),
             Some(_) => {}
-            None if key.is_empty() || key.len() > LONGEST_KEY => return Err(Unanswered::Key),
+            None if !is_key(key) => return Err(Unanswered::Key),
             None => self.asked.push(Asked {
                 key: key.to_owned(),
                 digest: *digest,
@@ -150,9 +157,7 @@ impl Asking {
         };
         let same = question.digest == *digest;
         match &question.standing {
-            Standing::Answered { round, .. } if !same && self.was_built_upon(*round) => {
-                Err(Unanswered::Changed)
-            }
+            _ if !same && self.was_built_upon(question) => Err(Unanswered::Changed),
             _ if !same && question.drifts >= DRIFTS => Err(Unanswered::Drift),
             Standing::Answered { .. } if same => Ok(self.answer(key)),
             _ => Ok(None),
@@ -174,8 +179,13 @@ impl Asking {
     }
 
     /// Whether something was done since an answer came, which may have depended on it.
-    fn was_built_upon(&self, answered: u16) -> bool {
-        answered < self.round && self.ledger.steps.iter().any(|step| step.round >= answered)
+    fn was_built_upon(&self, question: &Question) -> bool {
+        let Standing::Answered { round, .. } = question.standing else {
+            return false;
+        };
+        // By key, not by round: that stays at its greatest.
+        !self.fresh.contains(&question.key)
+            && self.ledger.steps.iter().any(|step| step.round >= round)
     }
 
     /// Asks what has no answer.
@@ -192,7 +202,7 @@ impl Asking {
                 };
                 (question.tries, question.drifts, note)
             }
-            Some(question) => (0, question.drifts + 1, String::new()),
+            Some(question) => (0, question.drifts.saturating_add(1), String::new()),
         };
         self.enter(at, tries, drifts, note, request)
     }
@@ -208,11 +218,8 @@ impl Asking {
         let (Some(at), Some(question)) = (at, self.known(key)) else {
             return Unanswered::Key;
         };
-        match question.standing {
-            Standing::Answered { round, .. } if self.was_built_upon(round) => {
-                return Unanswered::Changed;
-            }
-            _ => {}
+        if self.was_built_upon(question) {
+            return Unanswered::Changed;
         }
         if question.tries >= self.limits.tries {
             return Unanswered::Unusable(errors);
@@ -229,9 +236,12 @@ impl Asking {
         note: String,
         mut request: InputRequest,
     ) -> Unanswered {
-        if self.pending().count() >= self.limits.questions {
-            // It is asked in the next round.
+        // Twice at the same time is once.
+        if self.asked[at].pending.is_some() {
             return Unanswered::Asked;
+        }
+        if self.pending().count() >= self.limits.questions {
+            return Unanswered::Postponed;
         }
         if !note.is_empty() {
             explain(&mut request, &note);
@@ -253,7 +263,14 @@ impl Asking {
 
     /// The keys of what was asked and had an answer, in order.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
-        let answered = self.asked.iter().filter(|asked| asked.pending.is_none());
+        let answered = self.asked.iter().filter(|asked| {
+            let known = self.known(&asked.key);
+            asked.pending.is_none()
+                && known.is_some_and(|question| {
+                    question.digest == asked.digest
+                        && matches!(question.standing, Standing::Answered { .. })
+                })
+        });
         answered.map(|asked| asked.key.as_str())
     }
 
@@ -265,15 +282,24 @@ impl Asking {
         })
     }
 
-    /// What came of a step that was done.
-    pub fn done(&self, key: &str) -> Option<&str> {
+    /// What came of a step, if it was done.
+    ///
+    /// # Errors
+    /// If no step can have this key: it must not be done, as the next state could not tell.
+    pub fn done(&self, key: &str) -> Result<Option<&str>, Unanswered> {
+        if !is_key(key) {
+            return Err(Unanswered::Key);
+        }
         let mut steps = self.ledger.steps.iter();
-        let step = steps.find(|step| step.key == key)?;
-        Some(&step.result)
+        let step = steps.find(|step| step.key == key);
+        Ok(step.map(|step| step.result.as_str()))
     }
 
-    /// Notes what came of a step.
+    /// Notes what came of a step. What is known of it already stays.
     pub fn note_done(&mut self, key: &str, result: String) {
+        if self.ledger.steps.iter().any(|step| step.key == key) {
+            return;
+        }
         self.ledger.steps.push(Step {
             key: key.to_owned(),
             round: self.round,
@@ -285,7 +311,7 @@ impl Asking {
     pub fn next_ledger(&self, sent: impl Fn(&str) -> bool) -> Ledger {
         let asked = |key: &str| {
             let mut asked = self.asked.iter().filter(|asked| asked.key == key);
-            asked.any(|asked| asked.pending.is_some())
+            asked.any(|asked| asked.pending.is_some()) && sent(key)
         };
         let kept = self.ledger.questions.iter().filter(|question| {
             matches!(question.standing, Standing::Answered { .. }) && !asked(&question.key)
@@ -308,6 +334,10 @@ impl Asking {
     }
 }
 
+fn is_key(key: &str) -> bool {
+    (1..=LONGEST_KEY).contains(&key.len())
+}
+
 fn lines(errors: &[String]) -> String {
     let lines: Vec<_> = errors.iter().map(|error| format!("- {error}")).collect();
     lines.join("\n")
@@ -322,4 +352,360 @@ fn explain(request: &mut InputRequest, note: &str) {
     };
     message.push_str("\n\nThe last answer could not be used:\n");
     message.push_str(note);
+}
+
+#[cfg(test)]
+mod tests {
+    use antiphon_types::FormSchema;
+
+    use super::*;
+
+    const ACCEPT: &str = r#"{"action":"accept","content":{}}"#;
+    const DECLINE: &str = r#"{"action":"decline"}"#;
+
+    /// Two questions by their digests.
+    const RED: Digest = [1; 16];
+    const BLUE: Digest = [2; 16];
+
+    fn form(message: &str) -> InputRequest {
+        ElicitRequestParams::form(message, FormSchema::default()).into()
+    }
+
+    fn message<'a>(asking: &'a Asking, key: &str) -> &'a str {
+        match asking.questions().find(|(other, _)| *other == key) {
+            Some((_, InputRequest::Elicit(request))) => request.message(),
+            other => panic!("{key}: {other:?}"),
+        }
+    }
+
+    /// The next run, after a state that asks for all that is pending.
+    fn next(asking: &Asking, answers: &[(&str, &str)]) -> Asking {
+        let (ledger, round) = (asking.next_ledger(|_| true), asking.round() + 1);
+        Asking::next(ledger, round, answers.iter().copied(), asking.limits)
+    }
+
+    /// Finds an answer or asks, like a handler to which all answers are good.
+    fn ask(asking: &mut Asking, key: &str, digest: &Digest) -> Result<String, Unanswered> {
+        if let Some(answer) = asking.find(key, digest)? {
+            return Ok(answer.to_owned());
+        }
+        Err(asking.ask(key, form("?")))
+    }
+
+    /// Finds an answer, which is not good enough, or asks.
+    fn ask_in_vain(asking: &mut Asking, key: &str, digest: &Digest) -> Unanswered {
+        match asking.find(key, digest).map(|answer| answer.is_some()) {
+            Ok(true) => asking.ask_again(key, vec!["is too short".to_owned()], form("?")),
+            Ok(false) => asking.ask(key, form("?")),
+            Err(unanswered) => unanswered,
+        }
+    }
+
+    /// A run in which this question was asked and answered.
+    fn answered(key: &str, digest: &Digest) -> Asking {
+        let mut asking = Asking::first(Limits::default());
+        assert_eq!(ask(&mut asking, key, digest), Err(Unanswered::Asked));
+        next(&asking, &[(key, ACCEPT)])
+    }
+
+    #[test]
+    fn an_answer_is_there_in_all_later_rounds() {
+        let mut asking = answered("a", &RED);
+        for round in 1..5 {
+            assert_eq!(asking.round(), round);
+            assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(ACCEPT));
+            assert_eq!(asking.pending().count(), 0);
+            assert_eq!(asking.answered().collect::<Vec<_>>(), ["a"]);
+            asking = next(&asking, &[("a", DECLINE)]);
+        }
+    }
+
+    #[test]
+    fn an_answer_waits_until_its_question_is_reached() {
+        let asking = answered("a", &RED);
+        // Another round in which it is not asked.
+        let mut asking = next(&asking, &[]);
+        assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(ACCEPT));
+    }
+
+    #[test]
+    fn what_nobody_asked_is_no_answer() {
+        let mut asking = Asking::first(Limits::default());
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        let mut asking = next(&asking, &[("b", ACCEPT)]);
+        assert_eq!(ask(&mut asking, "b", &RED), Err(Unanswered::Asked));
+    }
+
+    #[test]
+    fn an_answer_to_something_under_the_same_key_is_none() {
+        let mut asking = answered("a", &RED);
+        assert_eq!(ask(&mut asking, "a", &BLUE), Err(Unanswered::Asked));
+        assert_eq!(asking.answered().count(), 0);
+        // And it was replaced by what was asked then.
+        let mut asking = next(&asking, &[]);
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+    }
+
+    #[test]
+    fn questions_leave_together_in_their_order() {
+        let mut asking = Asking::first(Limits::default());
+        for key in ["b", "a", "c"] {
+            assert_eq!(ask(&mut asking, key, &RED), Err(Unanswered::Asked));
+        }
+        let keys: Vec<_> = asking.questions().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["b", "a", "c"]);
+        let mut asking = next(&asking, &[("a", DECLINE)]);
+        assert_eq!(ask(&mut asking, "b", &RED), Err(Unanswered::Asked));
+        assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(DECLINE));
+        assert_eq!(asking.pending().collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn only_what_is_sent_is_pending() {
+        let mut asking = answered("a", &RED);
+        assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Asked);
+        assert_eq!(ask(&mut asking, "b", &RED), Err(Unanswered::Asked));
+        let ledger = asking.next_ledger(|key| key == "b");
+        assert_eq!(ledger.pending().collect::<Vec<_>>(), ["b"]);
+        let answers = [("a", DECLINE), ("b", DECLINE)];
+        let mut asking = Asking::next(ledger, 2, answers.into_iter(), asking.limits);
+        assert_eq!(ask(&mut asking, "b", &RED).as_deref(), Ok(DECLINE));
+        assert_eq!(
+            ask(&mut asking, "a", &RED).as_deref(),
+            Ok(ACCEPT),
+            "not replaced"
+        );
+    }
+
+    #[test]
+    fn the_same_question_can_be_asked_twice_in_a_run() {
+        let mut asking = Asking::first(Limits::default());
+        for _ in 0..2 {
+            assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        }
+        assert_eq!(asking.questions().count(), 1);
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        for _ in 0..2 {
+            assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(ACCEPT));
+        }
+    }
+
+    #[test]
+    fn a_key_for_two_questions_is_a_clash() {
+        let mut asking = Asking::first(Limits::default());
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        assert_eq!(ask(&mut asking, "a", &BLUE), Err(Unanswered::Clash));
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(ACCEPT));
+        assert_eq!(
+            ask(&mut asking, "a", &BLUE),
+            Err(Unanswered::Clash),
+            "answered too"
+        );
+        assert_eq!(ask(&mut asking, "b", &BLUE), Err(Unanswered::Asked));
+    }
+
+    #[test]
+    fn words_that_never_settle_are_asked_three_times() {
+        let mut asking = Asking::first(Limits::default());
+        for words in 0..3 {
+            assert_eq!(ask(&mut asking, "a", &[words; 16]), Err(Unanswered::Asked));
+            asking = next(&asking, &[("a", ACCEPT)]);
+        }
+        assert_eq!(ask(&mut asking, "a", &[3; 16]), Err(Unanswered::Drift));
+        assert_eq!(
+            ask(&mut asking, "a", &[3; 16]),
+            Err(Unanswered::Drift),
+            "it stays so"
+        );
+        assert_eq!(asking.pending().count() + asking.answered().count(), 0);
+        let mut asking = next(&asking, &[]);
+        assert_eq!(ask(&mut asking, "a", &[2; 16]).as_deref(), Ok(ACCEPT));
+    }
+
+    #[test]
+    fn words_drift_without_answers_too() {
+        let mut asking = Asking::first(Limits::default());
+        for words in 0..3 {
+            assert_eq!(ask(&mut asking, "a", &[words; 16]), Err(Unanswered::Asked));
+            asking = next(&asking, &[]);
+        }
+        assert_eq!(ask(&mut asking, "a", &[3; 16]), Err(Unanswered::Drift));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_usable_is_asked_for_three_times_more() {
+        let mut asking = answered("a", &RED);
+        for _ in 0..3 {
+            assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Asked);
+            asking = next(&asking, &[("a", ACCEPT)]);
+        }
+        let unusable = Unanswered::Unusable(vec!["is too short".to_owned()]);
+        assert_eq!(ask_in_vain(&mut asking, "a", &RED), unusable);
+        assert_eq!(asking.pending().count(), 0);
+    }
+
+    #[test]
+    fn other_words_get_tries_of_their_own() {
+        let mut asking = answered("a", &RED);
+        assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Asked);
+        let mut asking = next(&asking, &[]);
+        assert_eq!(ask(&mut asking, "a", &BLUE), Err(Unanswered::Asked));
+        assert_eq!(
+            message(&asking, "a"),
+            "?",
+            "what was wrong was about others"
+        );
+        let ledger = asking.next_ledger(|_| true);
+        assert_eq!(
+            (ledger.questions[0].tries, ledger.questions[0].drifts),
+            (0, 1)
+        );
+    }
+
+    #[test]
+    fn the_user_is_told_what_was_wrong_until_there_is_another_answer() {
+        let mut asking = answered("a", &RED);
+        assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Asked);
+        let told = "?\n\nThe last answer could not be used:\n- is too short";
+        assert_eq!(message(&asking, "a"), told);
+        let mut asking = next(&asking, &[]);
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        assert_eq!(message(&asking, "a"), told);
+        let ledger = asking.next_ledger(|_| true);
+        assert_eq!(
+            ledger.questions[0].tries, 1,
+            "a round without an answer is no try"
+        );
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        assert!(asking.find("a", &RED).is_ok_and(|answer| answer.is_some()));
+        let errors = vec!["is odd".to_owned(), "is old".to_owned()];
+        assert_eq!(asking.ask_again("a", errors, form("?")), Unanswered::Asked);
+        let told = "?\n\nThe last answer could not be used:\n- is odd\n- is old";
+        assert_eq!(message(&asking, "a"), told);
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_is_not_kept() {
+        let limits = Limits {
+            answer_bytes: DECLINE.len(),
+            ..Limits::default()
+        };
+        let mut asking = Asking::first(limits);
+        for key in ["a", "b"] {
+            assert_eq!(ask(&mut asking, key, &RED), Err(Unanswered::Asked));
+        }
+        let large = format!("{DECLINE} ");
+        let mut asking = next(&asking, &[("a", DECLINE), ("b", &large)]);
+        assert_eq!(ask(&mut asking, "a", &RED).as_deref(), Ok(DECLINE));
+        let instead = r#""has more than 20 bytes""#;
+        assert_eq!(ask(&mut asking, "b", &RED).as_deref(), Ok(instead));
+    }
+
+    #[test]
+    fn there_are_so_many_questions_in_a_round_and_others_come_in_the_next() {
+        let limits = Limits {
+            questions: 2,
+            ..Limits::default()
+        };
+        let mut asking = Asking::first(limits);
+        for key in ["a", "b", "a", "b"] {
+            assert_eq!(ask(&mut asking, key, &RED), Err(Unanswered::Asked));
+        }
+        assert_eq!(
+            asking.ask("b", form("?")),
+            Unanswered::Asked,
+            "at the same time"
+        );
+        assert_eq!(ask(&mut asking, "c", &RED), Err(Unanswered::Postponed));
+        assert_eq!(asking.pending().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(asking.answered().count(), 0);
+        // What is answered does not count.
+        let mut asking = next(&asking, &[("a", ACCEPT), ("b", ACCEPT)]);
+        for (key, asked) in [("a", false), ("b", false), ("c", true), ("d", true)] {
+            assert_eq!(ask(&mut asking, key, &RED).is_err(), asked, "{key}");
+        }
+        assert_eq!(ask(&mut asking, "e", &RED), Err(Unanswered::Postponed));
+    }
+
+    #[test]
+    fn keys_have_1_to_255_bytes() {
+        let mut asking = Asking::first(Limits::default());
+        let (longest, longer) = ("k".repeat(255), "é".repeat(128));
+        for key in ["k", &longest] {
+            assert_eq!(ask(&mut asking, key, &RED), Err(Unanswered::Asked));
+            assert_eq!(asking.done(key), Ok(None));
+        }
+        for key in ["", &longer] {
+            assert_eq!(ask(&mut asking, key, &RED), Err(Unanswered::Key));
+            assert_eq!(asking.done(key), Err(Unanswered::Key));
+        }
+        assert_eq!(asking.ask("never looked for", form("?")), Unanswered::Key);
+        assert_eq!(asking.pending().count(), 2);
+        let ledger = asking.next_ledger(|_| true);
+        ledger.write(&mut Vec::new()).expect("all can be written");
+    }
+
+    #[test]
+    fn what_came_of_a_step_stays() {
+        let mut asking = Asking::first(Limits::default());
+        assert_eq!(asking.done("charge"), Ok(None));
+        asking.note_done("charge", "1".to_owned());
+        asking.note_done("charge", "2".to_owned());
+        for _ in 0..3 {
+            assert_eq!(asking.done("charge"), Ok(Some("1")));
+            asking = next(&asking, &[]);
+            asking.note_done("charge", "3".to_owned());
+            assert_eq!(asking.next_ledger(|_| true).steps.len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_something_was_done_upon_must_not_change() {
+        // In the round that brought the answer, and in a later one.
+        for rounds in [0, 2] {
+            let mut asking = answered("a", &RED);
+            for _ in 0..rounds {
+                asking = next(&asking, &[]);
+            }
+            asking.note_done("charge", "1".to_owned());
+            let mut asking = next(&asking, &[]);
+            assert_eq!(ask(&mut asking, "a", &BLUE), Err(Unanswered::Changed));
+            let mut asking = next(&asking, &[]);
+            assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Changed);
+            let mut asking = next(&asking, &[]);
+            assert_eq!(
+                ask(&mut asking, "a", &RED).as_deref(),
+                Ok(ACCEPT),
+                "not replaced"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_done_before_an_answer_came_does_not_matter() {
+        let mut asking = Asking::first(Limits::default());
+        asking.note_done("draft", "1".to_owned());
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        assert_eq!(ask_in_vain(&mut asking, "a", &RED), Unanswered::Asked);
+        // Nor what is done in the very run that finds out.
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        asking.note_done("other", "1".to_owned());
+        assert_eq!(ask(&mut asking, "a", &BLUE), Err(Unanswered::Asked));
+    }
+
+    #[test]
+    fn what_was_done_upon_an_answer_is_known_after_the_last_round_that_is_counted() {
+        let mut asking = answered("a", &RED);
+        let ledger = |asking: &Asking| asking.next_ledger(|_| true);
+        let last = |ledger, answers: &[(&'static str, &'static str)]| {
+            Asking::next(ledger, u16::MAX, answers.iter().copied(), Limits::default())
+        };
+        assert_eq!(ask(&mut asking, "b", &RED), Err(Unanswered::Asked));
+        let mut asking = last(ledger(&asking), &[("b", ACCEPT)]);
+        asking.note_done("charge", "1".to_owned());
+        let mut asking = last(ledger(&asking), &[]);
+        assert_eq!(ask(&mut asking, "b", &BLUE), Err(Unanswered::Changed));
+    }
 }

@@ -42,8 +42,11 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
         let Field {
             name, wire, kind, ..
         } = field;
-        let take = quote_spanned!(kind.span()=> ::antiphon::form::__private::take::<#kind>);
-        quote!(#name: #take(&mut content, #wire)?)
+        let read = quote_spanned!(kind.span()=> <#kind as ::antiphon::form::Field>::read);
+        quote! {
+            #name: #read(content.remove(#wire))
+                .ok_or_else(|| ::antiphon::form::__private::unread(#wire))?
+        }
     });
     let writes = fields.iter().map(|field| {
         let Field {

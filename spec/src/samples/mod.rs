@@ -4,6 +4,7 @@
 mod capabilities;
 mod complete;
 mod content;
+mod derived;
 mod elicit;
 mod form;
 mod handshake;
@@ -42,6 +43,7 @@ pub(crate) fn of(version: Version) -> Samples {
     }
     if samples.since(Version::V2025_06_18) {
         form::add(&mut samples);
+        derived::add(&mut samples);
         elicit::add(&mut samples);
     }
     if version == Version::V2025_11_25 {

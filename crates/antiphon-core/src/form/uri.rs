@@ -155,7 +155,7 @@ const fn is_ipv6(bytes: &[u8]) -> bool {
         }
         at += length;
     }
-    groups == 8 || gap && groups < 8
+    if gap { groups < 8 } else { groups == 8 }
 }
 
 const fn is_group(group: &[u8]) -> bool {

@@ -5,12 +5,9 @@ use antiphon_types::{
     TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use regex::Regex;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use super::{
-    Field,
-    definition::{Pattern, Rule},
-};
+use super::definition::{Pattern, Rule};
 
 type Options = [(&'static str, Option<&'static str>)];
 
@@ -211,10 +208,10 @@ fn texts(value: Value) -> Option<Vec<String>> {
     serde_json::from_value(value).ok()
 }
 
-/// A field out of content that fits.
+/// What is said of a value that fits its field, and yet cannot be read.
 #[doc(hidden)]
-pub fn take<T: Field>(content: &mut Map<String, Value>, name: &str) -> Result<T, Vec<String>> {
-    T::read(content.remove(name)).ok_or_else(|| vec![format!("`{name}`: cannot be read")])
+pub fn unread(name: &str) -> Vec<String> {
+    vec![format!("`{name}`: cannot be read")]
 }
 
 /// How many characters there are, found out while compiling.

@@ -51,7 +51,7 @@ pub trait Form: Sized + Send + 'static {
 /// What the derives expand to needs these. Not for use by hand.
 #[doc(hidden)]
 pub mod __private {
-    pub use super::blank::{Blank, count, take};
+    pub use super::blank::{Blank, count, unread};
     pub use super::kind::{list, options, text};
     pub use antiphon_core::form::format::fits;
     pub use antiphon_types::StringFormat;

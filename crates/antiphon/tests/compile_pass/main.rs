@@ -1,4 +1,5 @@
 //! What must compile; its opposite is in `compile_fail.rs`.
 
+mod forms;
 mod handlers;
 mod tools;

@@ -328,7 +328,7 @@ impl Ask {
             Stop::reject(-32603, format!("Internal error: `{key}` {why}"))
         };
         match unanswered {
-            Unanswered::Asked => Stop::asked(),
+            Unanswered::Asked | Unanswered::Postponed => Stop::asked(),
             Unanswered::Clash => self.fault(Fault::Clash { key: key.into() }),
             Unanswered::Drift => self.fault(Fault::Drift { key: key.into() }),
             Unanswered::Unusable(errors) => {

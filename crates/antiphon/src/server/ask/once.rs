@@ -84,6 +84,11 @@ impl Ask {
     fn begin(&self, key: &str) -> Result<Arc<Begun>, Stop> {
         self.check(key)?;
         let mut run = self.dialogue.run();
+        // Before anything is done that the next state could not tell of.
+        if let Err(why) = run.asking.done(key).map(drop) {
+            drop(run);
+            return Err(self.stop(key, why));
+        }
         let begun = run.steps.entry(key.to_owned()).or_default();
         if begun.had.load(Ordering::Relaxed) {
             drop(run);
@@ -97,7 +102,10 @@ impl Ask {
         key: &str,
         work: impl AsyncFnOnce() -> Result<T, Stop>,
     ) -> Result<String, Stop> {
-        let done = self.dialogue.run().asking.done(key).map(str::to_owned);
+        let done = {
+            let run = self.dialogue.run();
+            run.asking.done(key).ok().flatten().map(str::to_owned)
+        };
         if let Some(done) = done {
             return Ok(done);
         }
