@@ -1,11 +1,17 @@
 //! `antiphon`: the command-line tool.
 
+#[macro_use]
+mod say;
 mod demo;
+mod failure;
+mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::LevelFilter;
+
+use failure::Failure;
 
 /// Try, script and debug servers of the Model Context Protocol.
 #[derive(Parser)]
@@ -17,36 +23,47 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Play one call that needs an answer, message by message, over real HTTP.
-    ///
-    /// Starts a small server in this process, calls a tool that asks before it acts, answers,
-    /// and shows what becomes of a forged state, a repeated answer and a second one. Needs nothing
-    /// else; at a terminal it asks you, elsewhere it plays the answer itself.
-    Demo,
+    Demo(demo::Demo),
+}
+
+impl Command {
+    /// What is logged, to standard error.
+    fn level(&self) -> LevelFilter {
+        match self {
+            Self::Demo(demo) => demo.level(),
+        }
+    }
+
+    async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Demo(demo) => demo.run().await,
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
-    let level = match command {
-        // What it has refused, it shows.
-        Command::Demo => LevelFilter::ERROR,
-    };
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_max_level(level)
+        .with_max_level(command.level())
         .init();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let outcome = match (runtime, command) {
-        (Ok(runtime), Command::Demo) => runtime.block_on(demo::run()),
-        (Err(error), _) => Err(error.into()),
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(command.run());
+            // Whoever still reads standard input need not be waited for.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Failure::start("cannot start", &error)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("antiphon: {error}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            eprintln!("antiphon: {failure}");
+            failure.code()
         }
     }
 }

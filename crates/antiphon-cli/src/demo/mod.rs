@@ -1,180 +1,81 @@
-//! `antiphon demo`: one call that needs an answer, message by message.
+//! `antiphon demo`: a server whose tools ask, to play with, to point clients at, to read.
 
+mod flows;
+mod serve;
 mod shop;
+mod sign_in;
+mod story;
 
-use std::{
-    error::Error,
-    io::{IsTerminal, Write},
+use antiphon::{Client, Http};
+use clap::Args;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::{
+    failure::Failure,
+    terminal::{self, Screen, session},
 };
 
-use antiphon::{
-    Client, Http, Kind,
-    client::{Answer, CallTool, Connection, Error as ClientError, Outcome, Paused, Traffic},
-    http,
-    types::{CallToolResult, ElicitRequestParams, InputRequest},
-};
-use serde_json::{Value, json};
-
-/// Prints a line. Whoever reads only the first ones has seen enough.
-macro_rules! say {
-    ($($text:tt)*) => {
-        if writeln!(std::io::stdout(), $($text)*).is_err() {
-            std::process::exit(0);
-        }
-    };
+/// A server whose tools ask before they act: try it, or point your client at it.
+///
+/// At a terminal you pick a tool, a prompt or a resource, answer what it asks, and see each leg
+/// of the call. Elsewhere one call is played, message by message, with a forged state, a repeated
+/// answer and a second one. With --http or --stdio the server is served to clients of yours.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Demo {
+    /// Serve on http://127.0.0.1:PORT/mcp until Ctrl-C; port 0 takes any that is free.
+    ///
+    /// The address is the first line on standard output.
+    #[arg(long, value_name = "PORT", conflicts_with = "stdio")]
+    http: Option<u16>,
+    /// Serve on standard input and output.
+    #[arg(long)]
+    stdio: bool,
+    /// Take whoever is sent to the sign-in page as signed in at once; always so with --stdio.
+    #[arg(long)]
+    auto_sign_in: bool,
 }
 
-/// Plays the demo; an error if anything did not go as it must.
-pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let service = http::service(shop::server());
-    tokio::spawn(async move { http::serve(listener, service).await });
-    say!("A book shop is open at http://{address}/mcp");
-    say!("(the metadata of requests and results is not shown)");
-    let shop = Client::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
-        .by_hand([Kind::Form])
-        .on_traffic(show)
-        .connect(Http::new(format!("http://{address}/mcp")))
-        .await?;
+const EXAMPLES: &str = "\
+Examples:
+  antiphon demo                      try the tools at this terminal
+  antiphon demo | less               read one call, message by message
+  antiphon demo --http 8080          serve on http://127.0.0.1:8080/mcp
+  antiphon demo --http 0             serve on a free port, which is printed
+  antiphon demo --http 0 --auto-sign-in
+                                     for scripts: nobody has to visit the sign-in page
+  antiphon demo --stdio              for hosts that start their servers themselves
 
-    step(1, "The client calls the tool `order`.");
-    let order = CallTool::new("order", json!({ "title": "Dune", "copies": 2 }));
-    let Outcome::Paused(paused) = shop.start(order).await? else {
-        return Err("the shop did not ask".into());
-    };
+Exit codes: 0 done, 1 it went wrong, 2 wrong usage, 3 it cannot start (the port is taken).";
 
-    step(
-        2,
-        "The shop did not order: it asks first. The user decides.",
-    );
-    let approve = decide(question(&paused)?)?;
-    let answered = paused.answer("confirm", Answer::accept(json!({ "approve": approve })));
-    // A paused call is plain data: it could wait in a file, and go on in another process.
-    let stored = serde_json::to_value(&answered)?;
-
-    step(
-        3,
-        "Somebody changes one character of the sealed state. The shop is not impressed.",
-    );
-    let forged = resume(&shop, forge(stored.clone())?).await;
-    expect(is_refused(&forged), "a forged state must be refused")?;
-
-    step(
-        4,
-        "The client calls again with the answer and the state it was given.",
-    );
-    let first = text_of(resume(&shop, answered).await)?;
-    expect(
-        first.starts_with(if approve { "Ordered" } else { "Nothing" }),
-        "the answer must count",
-    )?;
-
-    step(
-        5,
-        "The same once more, as if the result had been lost: it is told again, and nothing is done.",
-    );
-    let again = resume(&shop, serde_json::from_value(stored.clone())?).await;
-    let again = text_of(again)?;
-    expect(again == first, "nothing must be ordered twice")?;
-
-    step(
-        6,
-        "Another answer to the same question: it was good for one.",
-    );
-    let other: Paused = serde_json::from_value(stored)?;
-    let other = other.answer("confirm", Answer::accept(json!({ "approve": !approve })));
-    let other = resume(&shop, other).await;
-    expect(is_refused(&other), "a state must be good for one answer")?;
-
-    say!("\nThat is a multi-round-trip request: the tool returned its question instead of");
-    say!("calling back, and the answer came with the next call.");
-    Ok(())
-}
-
-async fn resume(shop: &Connection, paused: Paused) -> Result<Outcome<CallToolResult>, ClientError> {
-    shop.resume(paused).await
-}
-
-/// What the shop says in the end.
-fn text_of(
-    outcome: Result<Outcome<CallToolResult>, ClientError>,
-) -> Result<String, Box<dyn Error>> {
-    match outcome? {
-        Outcome::Done(result) => Ok(result.first_text().unwrap_or_default().to_owned()),
-        _ => Err("the shop asked again".into()),
-    }
-}
-
-fn is_refused<T>(answer: &Result<T, ClientError>) -> bool {
-    matches!(answer, Err(error) if error.code() == Some(-32602))
-}
-
-/// What the shop asks.
-fn question(paused: &Paused) -> Result<&str, Box<dyn Error>> {
-    match paused.questions().next() {
-        Some((_, InputRequest::Elicit(ElicitRequestParams::Form(form)))) => Ok(&form.message),
-        _ => Err("no form".into()),
-    }
-}
-
-/// The same call, with a character in the middle of its state changed.
-fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error>> {
-    let state = stored["rounds"]["state"].as_str().ok_or("no state")?;
-    let middle = state.len() / 2;
-    let changed = |(at, c)| match (at == middle, c) {
-        (false, c) => c,
-        (true, 'A') => 'B',
-        (true, _) => 'A',
-    };
-    let forged: String = state.chars().enumerate().map(changed).collect();
-    stored["rounds"]["state"] = forged.into();
-    Ok(serde_json::from_value(stored)?)
-}
-
-/// The user's decision; where there is no user, the built-in one.
-fn decide(question: &str) -> Result<bool, Box<dyn Error>> {
-    if !std::io::stdin().is_terminal() {
-        say!("    {question} -> yes (no terminal: the demo answers for you)");
-        return Ok(true);
-    }
-    print!("    {question} [y/N] ");
-    std::io::stdout().flush()?;
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-}
-
-fn expect(held: bool, rule: &str) -> Result<(), Box<dyn Error>> {
-    match held {
-        true => Ok(()),
-        false => Err(format!("this went wrong: {rule}").into()),
-    }
-}
-
-fn step(number: u8, text: &str) {
-    say!("\n{number}. {text}");
-}
-
-/// Prints a message, without the metadata every request carries. Finding out what the server
-/// speaks is not part of the play.
-fn show(traffic: Traffic<'_>) {
-    let (arrow, text) = match traffic {
-        Traffic::Sent(text) => ("->", text),
-        Traffic::Received(text) => ("<-", text),
-    };
-    let Ok(mut message) = serde_json::from_slice::<Value>(text) else {
-        return;
-    };
-    let discovers = message["method"] == "server/discover"
-        || message["result"].get("supportedVersions").is_some();
-    if discovers {
-        return;
-    }
-    for part in ["params", "result"] {
-        if let Some(members) = message.get_mut(part).and_then(Value::as_object_mut) {
-            members.shift_remove("_meta");
+impl Demo {
+    /// What is logged. What the story and a person have refused, they see anyway.
+    pub(crate) fn level(&self) -> LevelFilter {
+        match self.http.is_some() || self.stdio {
+            true => LevelFilter::WARN,
+            false => LevelFilter::ERROR,
         }
     }
-    say!("    {arrow} {message}");
+
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        match self.http {
+            Some(port) => serve::http(port, self.auto_sign_in).await,
+            None if self.stdio => serve::stdio().await,
+            None if terminal::is_attended() => play(self.auto_sign_in).await,
+            None => story::run().await,
+        }
+    }
+}
+
+/// Lets a person try the server.
+async fn play(auto_sign_in: bool) -> Result<(), Failure> {
+    let served = serve::Served::bind(0, auto_sign_in).await?;
+    let url = served.url();
+    say!("A server whose tools ask is at {url} as long as this runs.");
+    tokio::spawn(served.run());
+    let client = Client::new("antiphon-demo", env!("CARGO_PKG_VERSION"));
+    let server = session::client(client).connect(Http::new(url)).await?;
+    let runtime = tokio::runtime::Handle::current();
+    let session = move || session::run(&runtime, &server, &mut Screen);
+    Ok(tokio::task::spawn_blocking(session).await??)
 }

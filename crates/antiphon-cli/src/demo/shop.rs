@@ -1,26 +1,14 @@
-//! The demo's server: a tool that asks before it acts.
+//! The story's server: a tool that asks before it acts.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
-use antiphon::{
-    Args, Call, Server, State, Stop,
-    schemars::{self, JsonSchema},
-    types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
-};
-use serde::Deserialize;
-
-/// Order books.
-#[derive(Deserialize, JsonSchema)]
-struct Order {
-    title: String,
-    copies: u32,
-}
+use antiphon::{Answer, Ask, Form, Server, State, Stop, tool};
 
 /// What the user is asked.
-#[derive(Deserialize)]
+#[derive(Form)]
 struct Confirm {
     approve: bool,
 }
@@ -28,20 +16,17 @@ struct Confirm {
 /// How many orders there were.
 type Orders = Arc<AtomicU32>;
 
+/// Order books.
+#[tool]
 async fn order(
-    Args(Order { title, copies }): Args<Order>,
+    #[arg] title: String,
+    #[arg] copies: u32,
     State(orders): State<Orders>,
-    call: Call,
+    ask: Ask,
 ) -> Result<String, Stop> {
     let books = format!("{copies} copies of {title}");
-    let answers = call.responses();
-    if answers.is_empty() {
-        let form = FormSchema::new().required("approve", BooleanSchema::new());
-        let question = ElicitRequestParams::form(format!("Order {books}?"), form);
-        return Err(Stop::ask(InputRequired::ask("confirm", question)));
-    }
-    Ok(match answers.accepted("confirm") {
-        Some(Confirm { approve: true }) => {
+    Ok(match ask.form("confirm", format!("Order {books}?"))? {
+        Answer::Accept(Confirm { approve: true }) => {
             let number = orders.fetch_add(1, Ordering::Relaxed) + 1;
             format!("Ordered {books}, as order number {number}.")
         }
@@ -50,8 +35,8 @@ async fn order(
 }
 
 /// The shop.
-pub(crate) fn server() -> Server {
+pub(super) fn server() -> Server {
     Server::new("book-shop", "1.0")
-        .tool("order", order)
+        .add(order())
         .with_state(Orders::default())
 }
