@@ -193,14 +193,14 @@ impl Writer<'_> {
         let Some(span) = said.span("min").or(said.span("max")) else {
             return Ok(());
         };
+        self.only_for(&quote!(number), span);
         let kind = self.kind;
-        let trait_ = quote_spanned!(span=> ::antiphon::form::NumberField);
-        let bound = quote_spanned!(kind.span()=> <#kind as #trait_>::Bound);
+        let field = quote_spanned!(kind.span()=> <#kind as ::antiphon::form::Field>);
         self.bounds(
             said,
             ["min", "max"],
-            &bound,
-            |bound| quote!(<#kind as ::antiphon::form::NumberField>::bound(#bound)),
+            &quote!(#field::Literal),
+            |bound| quote!(#field::literal(#bound)),
         )
     }
 
@@ -251,14 +251,15 @@ impl Writer<'_> {
             let Some(bound) = said.value(key)? else {
                 continue;
             };
-            let constant = format_ident!("__{}", key.to_uppercase());
+            let constant = format_ident!("__{}", key.to_uppercase(), span = bound.span());
             let method = match key {
                 "min" => format_ident!("minimum"),
                 "max" => format_ident!("maximum"),
                 key => format_ident!("{key}"),
             };
             let written = written(constant.to_token_stream());
-            self.checks.extend(quote!(const #constant: #kind = #bound;));
+            self.checks
+                .extend(quote_spanned!(bound.span()=> const #constant: #kind = #bound;));
             self.calls.extend(quote!(.#method(#written)));
             let holds = match key.starts_with("min") {
                 true => quote!(#constant <= #default),
