@@ -8,6 +8,7 @@ mod blank;
 mod choice;
 mod definition;
 mod field;
+mod flat;
 mod kind;
 mod raw;
 
