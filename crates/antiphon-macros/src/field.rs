@@ -120,8 +120,7 @@ impl Writer<'_> {
 
     fn texts(&mut self, said: &Attributes) -> Result<()> {
         let of_texts = ["min_length", "max_length", "format", "pattern", "rule"];
-        let spans = of_texts.iter().filter_map(|key| said.span(key));
-        let Some(span) = spans.into_iter().next() else {
+        let Some(span) = of_texts.iter().find_map(|key| said.span(key)) else {
             return Ok(());
         };
         if let Some(options) = said.span("options") {
@@ -212,7 +211,9 @@ impl Writer<'_> {
                 self.checks.extend(
                     quote!(const __OPTIONS: &[&::core::primitive::str] = &[#(#options),*];),
                 );
-                self.calls.extend(quote!(.options(__OPTIONS)));
+                // First: it makes another field of it.
+                let calls = std::mem::take(&mut self.calls);
+                self.calls = quote!(.options(__OPTIONS) #calls);
             }
             None => self.must(
                 kind.span(),
