@@ -120,8 +120,7 @@ impl Writer<'_> {
 
     fn texts(&mut self, said: &Attributes) -> Result<()> {
         let of_texts = ["min_length", "max_length", "format", "pattern", "rule"];
-        let spans = of_texts.iter().filter_map(|key| said.span(key));
-        let Some(span) = spans.into_iter().next() else {
+        let Some(span) = of_texts.iter().find_map(|key| said.span(key)) else {
             return Ok(());
         };
         if let Some(options) = said.span("options") {
@@ -193,14 +192,14 @@ impl Writer<'_> {
         let Some(span) = said.span("min").or(said.span("max")) else {
             return Ok(());
         };
+        self.only_for(&quote!(number), span);
         let kind = self.kind;
-        let trait_ = quote_spanned!(span=> ::antiphon::form::NumberField);
-        let bound = quote_spanned!(kind.span()=> <#kind as #trait_>::Bound);
+        let field = quote_spanned!(kind.span()=> <#kind as ::antiphon::form::Field>);
         self.bounds(
             said,
             ["min", "max"],
-            &bound,
-            |bound| quote!(<#kind as ::antiphon::form::NumberField>::bound(#bound)),
+            &quote!(#field::Literal),
+            |bound| quote!(#field::literal(#bound)),
         )
     }
 
@@ -212,7 +211,9 @@ impl Writer<'_> {
                 self.checks.extend(
                     quote!(const __OPTIONS: &[&::core::primitive::str] = &[#(#options),*];),
                 );
-                self.calls.extend(quote!(.options(__OPTIONS)));
+                // First: it makes another field of it.
+                let calls = std::mem::take(&mut self.calls);
+                self.calls = quote!(.options(__OPTIONS) #calls);
             }
             None => self.must(
                 kind.span(),
@@ -251,14 +252,15 @@ impl Writer<'_> {
             let Some(bound) = said.value(key)? else {
                 continue;
             };
-            let constant = format_ident!("__{}", key.to_uppercase());
+            let constant = format_ident!("__{}", key.to_uppercase(), span = bound.span());
             let method = match key {
                 "min" => format_ident!("minimum"),
                 "max" => format_ident!("maximum"),
                 key => format_ident!("{key}"),
             };
             let written = written(constant.to_token_stream());
-            self.checks.extend(quote!(const #constant: #kind = #bound;));
+            self.checks
+                .extend(quote_spanned!(bound.span()=> const #constant: #kind = #bound;));
             self.calls.extend(quote!(.#method(#written)));
             let holds = match key.starts_with("min") {
                 true => quote!(#constant <= #default),

@@ -1,6 +1,6 @@
 //! Forms that are derived.
 
-use antiphon::{Choice, Form};
+use antiphon::{Choice, Form, types::Version};
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Form)]
@@ -43,7 +43,12 @@ struct Booking {
     class: Class,
     #[form(min_items = 1, max_items = 2, default = [Extra::Meal, Extra::Wifi])]
     extras: Vec<Extra>,
-    #[form(options("eu-west-1", "us-east-1"), default = "us-east-1")]
+    /// Where to book
+    #[form(
+        title = "Region",
+        options("eu-west-1", "us-east-1"),
+        default = "us-east-1"
+    )]
     region: String,
     #[form(options("a", "b"), default = ["b"])]
     zones: Vec<String>,
@@ -93,8 +98,8 @@ fn a_form_is_sent_as_it_is_declared() {
             "extras": {"type": "array", "minItems": 1, "maxItems": 2,
                 "items": {"type": "string", "enum": ["meal", "wi-fi", "leg_room"]},
                 "default": ["meal", "wi-fi"]},
-            "region": {"type": "string", "enum": ["eu-west-1", "us-east-1"],
-                "default": "us-east-1"},
+            "region": {"type": "string", "title": "Region", "description": "Where to book",
+                "enum": ["eu-west-1", "us-east-1"], "default": "us-east-1"},
             "zones": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]},
                 "default": ["b"]},
             "classes": {"type": "array", "items": {"anyOf": [
@@ -109,27 +114,51 @@ fn a_form_is_sent_as_it_is_declared() {
 }
 
 #[test]
-fn the_first_revision_with_forms_gets_what_it_knows() {
+fn later_revisions_know_all_of_it() {
     let definition = Booking::definition();
-    let early = definition.schema_in(antiphon::types::Version::V2025_06_18);
-    let early = serde_json::to_value(early).expect("a value");
-    assert_eq!(
-        early["properties"]["class"],
-        json!({"type": "string", "enum": ["economy", "first"],
-            "enumNames": ["Economy", "First class"]})
-    );
-    assert_eq!(
-        early["properties"]["extras"],
-        json!({"type": "string", "description":
-            "1 to 2 of these, separated by commas: meal, wi-fi, leg_room"})
-    );
-    assert_eq!(early["properties"]["age"].get("default"), None);
-    assert_eq!(early["properties"]["insured"]["default"], true);
+    for version in [Version::V2025_11_25, Version::V2026_07_28] {
+        assert_eq!(definition.schema_in(version), *definition.schema());
+        assert_eq!(definition.content_from(version, filled_in()), filled_in());
+    }
+}
 
+#[test]
+fn the_first_revision_with_forms_gets_what_it_knows() {
+    let early = Booking::definition().schema_in(Version::V2025_06_18);
+    let classes = "Any of these, separated by commas: economy (Economy), first (First class)";
+    assert_eq!(
+        serde_json::to_value(early).expect("a value"),
+        json!({"type": "object", "properties": {
+            "name": {"type": "string", "title": "Name", "description": "Who travels",
+                "minLength": 1, "maxLength": 80},
+            "mail": {"type": "string", "format": "email"},
+            "code": {"type": "string"},
+            "age": {"type": "integer", "minimum": 1, "maximum": 120},
+            "weight": {"type": "number", "minimum": 0.0},
+            "vegetarian": {"type": "boolean"},
+            "insured": {"type": "boolean", "default": true},
+            "class": {"type": "string", "enum": ["economy", "first"],
+                "enumNames": ["Economy", "First class"]},
+            "extras": {"type": "string", "description":
+                "1 to 2 of these, separated by commas: meal, wi-fi, leg_room"},
+            "region": {"type": "string", "title": "Region", "description": "Where to book",
+                "enum": ["eu-west-1", "us-east-1"]},
+            "zones": {"type": "string", "description": "Any of these, separated by commas: a, b"},
+            "classes": {"type": "string", "description": classes},
+            "type": {"type": "string"},
+            "bigNumber": {"type": "integer"},
+            "note": {"type": "string", "title": "Short note", "description": "At the desk."},
+        }, "required": ["name", "mail", "code", "age", "weight", "vegetarian", "insured", "class",
+            "extras", "region", "zones"]})
+    );
+}
+
+#[test]
+fn what_the_first_revision_sends_is_read() {
     let mut content = filled_in();
     content.insert("extras".into(), "leg_room, wi-fi".into());
     content.insert("zones".into(), "".into());
-    let content = definition.content_from(antiphon::types::Version::V2025_06_18, content);
+    let content = Booking::definition().content_from(Version::V2025_06_18, content);
     assert_eq!(content, filled_in());
 }
 

@@ -21,7 +21,6 @@ enum Berth {
 }
 
 #[derive(Form)]
-#[expect(dead_code, reason = "it is only looked at")]
 struct Arrival {
     /// The captain.
     #[form(title = "Name", min_length = 1, max_length = 80, default = "Ada")]

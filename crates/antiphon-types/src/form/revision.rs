@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn form(properties: Value) -> FormSchema {
+    fn form(properties: &Value) -> FormSchema {
         let schema = json!({"$schema": "x", "type": "object", "properties": properties,
             "required": ["s"]});
         serde_json::from_value(schema).expect("a form")
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn later_revisions_get_the_form_as_it_is() {
-        let form = form(json!({"s": {"type": "string", "default": "x"}}));
+        let form = form(&json!({"s": {"type": "string", "default": "x"}}));
         for version in [Version::V2025_11_25, Version::V2026_07_28] {
             assert_eq!(form.in_revision(version), form);
             let content = json!({"s": "a, b"})
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_first_revision_gets_what_it_knows() {
-        let form = form(json!({
+        let form = form(&json!({
             "s": {"type": "string", "minLength": 1, "default": "x"},
             "n": {"type": "integer", "maximum": 5, "default": 1},
             "b": {"type": "boolean", "default": true},
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_list_in_a_text_is_read_back() {
-        let form = form(json!({
+        let form = form(&json!({
             "s": {"type": "string"},
             "m": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "a, b", "a c"]}},
             "k": {"type": "array", "items": {"anyOf": [

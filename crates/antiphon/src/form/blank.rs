@@ -115,18 +115,18 @@ impl Blank {
     }
 
     #[must_use]
-    pub fn minimum(mut self, least: Option<Number>) -> Self {
+    pub fn minimum(mut self, least: Value) -> Self {
         self.least = None;
-        if let (Some(least), PrimitiveSchema::Number(field)) = (least, &mut self.schema) {
+        if let (Value::Number(least), PrimitiveSchema::Number(field)) = (least, &mut self.schema) {
             field.minimum = Some(least);
         }
         self
     }
 
     #[must_use]
-    pub fn maximum(mut self, most: Option<Number>) -> Self {
+    pub fn maximum(mut self, most: Value) -> Self {
         self.most = None;
-        if let (Some(most), PrimitiveSchema::Number(field)) = (most, &mut self.schema) {
+        if let (Value::Number(most), PrimitiveSchema::Number(field)) = (most, &mut self.schema) {
             field.maximum = Some(most);
         }
         self

@@ -93,11 +93,11 @@ macro_rules! integer {
                 let (least, most) = (Self::MIN, Self::MAX);
                 let mut blank = Blank::new(NumberSchema::integer());
                 blank = match -SAFE < least as i128 {
-                    true => blank.minimum(Some(least.into())),
+                    true => blank.minimum(least.into()),
                     false => blank.at_least(least.into()),
                 };
                 match (most as i128) < SAFE {
-                    true => blank.maximum(Some(most.into())),
+                    true => blank.maximum(most.into()),
                     false => blank.at_most(most.into()),
                 }
             }

@@ -1,7 +1,5 @@
 //! Which attributes go with which fields.
 
-use serde_json::{Number, Value};
-
 use super::{Field, Item};
 
 /// Fields that are texts.
@@ -10,7 +8,7 @@ use super::{Field, Item};
     label = "not a text",
     note = "they stand on a `String` or an `Option<String>`"
 )]
-pub trait TextField: Field<Literal = &'static str> {}
+pub trait TextField: Field {}
 
 impl TextField for String {}
 impl<T: TextField> TextField for Option<T> {}
@@ -21,31 +19,16 @@ impl<T: TextField> TextField for Option<T> {}
     label = "not a number",
     note = "they stand on an integer, an `f32`, an `f64`, or an `Option` of one; for texts there are `min_length` and `max_length`, for lists `min_items` and `max_items`"
 )]
-pub trait NumberField: Field<Literal = <Self as NumberField>::Bound> {
-    #[doc(hidden)]
-    type Bound;
-
-    #[doc(hidden)]
-    fn bound(bound: Self::Bound) -> Option<Number> {
-        match Self::literal(bound) {
-            Value::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-}
+pub trait NumberField: Field {}
 
 macro_rules! number {
     ($($kind:ident)*) => {$(
-        impl NumberField for $kind {
-            type Bound = Self;
-        }
+        impl NumberField for $kind {}
     )*};
 }
 number!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64);
 
-impl<T: NumberField> NumberField for Option<T> {
-    type Bound = T::Bound;
-}
+impl<T: NumberField> NumberField for Option<T> {}
 
 /// Fields that are lists.
 #[diagnostic::on_unimplemented(
@@ -74,6 +57,9 @@ impl<T: OptionsField> OptionsField for Option<T> {}
 
 #[expect(missing_docs, reason = "for the derive")]
 pub const fn text<T: TextField>() {}
+
+#[expect(missing_docs, reason = "for the derive")]
+pub const fn number<T: NumberField>() {}
 
 #[expect(missing_docs, reason = "for the derive")]
 pub const fn list<T: ListField>() {}

@@ -8,6 +8,7 @@ mod blank;
 mod choice;
 mod definition;
 mod field;
+mod flat;
 mod kind;
 mod raw;
 
@@ -52,7 +53,7 @@ pub trait Form: Sized + Send + 'static {
 #[doc(hidden)]
 pub mod __private {
     pub use super::blank::{Blank, count, unread};
-    pub use super::kind::{list, options, text};
+    pub use super::kind::{list, number, options, text};
     pub use antiphon_core::form::format::fits;
     pub use antiphon_types::StringFormat;
     pub use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, error::Error, fmt, sync::Arc};
 
-use antiphon_core::form::{check, looks_like_secret};
+use antiphon_core::form::looks_like_secret;
 use antiphon_types::{FormSchema, PrimitiveSchema};
 use regex::Regex;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     Definition,
     definition::{Pattern, Rule},
+    flat,
 };
 
 /// A form made of a schema, for fields that are only known while the program runs.
@@ -113,9 +114,9 @@ impl RawFormBuilder {
     /// All that is wrong with it.
     pub fn build(self) -> Result<RawForm, BadForm> {
         let schema = self.schema.map_err(|problem| BadForm(vec![problem]))?;
-        let mut problems = whole(&schema);
+        let mut problems = flat::whole(&schema);
         for (name, field) in &schema.properties {
-            let mut wrong = parts(field);
+            let mut wrong = flat::parts(field);
             if looks_like_secret(name) && !self.no_secrets.contains(name) {
                 let secret = "looks like a secret, and a form must not ask for one: use `ask.url`, \
                               or, if it is none, `not_a_secret`";
@@ -139,114 +140,6 @@ impl RawFormBuilder {
             false => Err(BadForm(problems)),
         }
     }
-}
-
-/// What is wrong with a form as a whole.
-fn whole(schema: &FormSchema) -> Vec<String> {
-    let mut problems = Vec::new();
-    if schema.properties.is_empty() {
-        problems.push("a form without fields asks for nothing".to_owned());
-    }
-    for keyword in schema.extra.keys() {
-        problems.push(format!("a form has no keyword `{keyword}`"));
-    }
-    for name in schema.required.iter().flatten() {
-        if schema.property(name).is_none() {
-            problems.push(format!("`{name}`: is required, but no field"));
-        }
-    }
-    problems
-}
-
-/// What is wrong with a field in itself.
-fn parts(field: &PrimitiveSchema) -> Vec<String> {
-    let mut problems = Vec::new();
-    let (extra, options, titles, [least, most]) = match field {
-        PrimitiveSchema::String(it) => (&it.extra, None, None, [it.min_length, it.max_length]),
-        PrimitiveSchema::Number(it) => (&it.extra, None, None, [None; 2]),
-        PrimitiveSchema::Boolean(it) => (&it.extra, None, None, [None; 2]),
-        PrimitiveSchema::UntitledSingleSelect(it) => {
-            (&it.extra, Some(texts(&it.values)), None, [None; 2])
-        }
-        PrimitiveSchema::LegacyTitledEnum(it) => {
-            let titles = it.enum_names.as_deref().map(texts);
-            (&it.extra, Some(texts(&it.values)), titles, [None; 2])
-        }
-        PrimitiveSchema::TitledSingleSelect(it) => {
-            let (values, titles) = split(&it.one_of);
-            (&it.extra, Some(values), Some(titles), [None; 2])
-        }
-        PrimitiveSchema::UntitledMultiSelect(it) => {
-            let bounds = [it.min_items, it.max_items];
-            (&it.extra, Some(texts(it.values())), None, bounds)
-        }
-        PrimitiveSchema::TitledMultiSelect(it) => {
-            let (values, titles) = split(it.any_of());
-            let bounds = [it.min_items, it.max_items];
-            (&it.extra, Some(values), Some(titles), bounds)
-        }
-        _ => return vec!["is of no kind that a form has: forms are flat".to_owned()],
-    };
-    let several = matches!(
-        field,
-        PrimitiveSchema::UntitledMultiSelect(_) | PrimitiveSchema::TitledMultiSelect(_)
-    );
-    for (keyword, value) in extra {
-        if !(several && keyword == "uniqueItems" && value.is_boolean()) {
-            problems.push(format!("such a field has no keyword `{keyword}`"));
-        }
-    }
-    if options.as_ref().is_some_and(Vec::is_empty) {
-        problems.push("leaves nothing to choose from".to_owned());
-    }
-    if options.as_deref().is_some_and(has_twins) {
-        problems.push("has an option twice".to_owned());
-    }
-    if titles.as_deref().is_some_and(has_twins) {
-        problems.push("has two options of one title".to_owned());
-    }
-    if let (Some(options), Some(titles)) = (options, titles)
-        && options.len() != titles.len()
-    {
-        problems.push("has not as many titles as options".to_owned());
-    }
-    let crossed = matches!((least, most), (Some(least), Some(most)) if least > most);
-    if crossed || matches!(field, PrimitiveSchema::Number(it) if numbers_cross(it)) {
-        problems.push("has a lower bound above the upper".to_owned());
-    }
-    problems
-}
-
-/// Whether no number is between the bounds; the upper does not fit the lower then.
-fn numbers_cross(field: &antiphon_types::NumberSchema) -> bool {
-    let Some(most) = field.maximum.clone() else {
-        return false;
-    };
-    let mut low = antiphon_types::NumberSchema::number();
-    low.minimum = field.minimum.clone();
-    breaks(&low.into(), &Value::Number(most))
-}
-
-fn breaks(field: &PrimitiveSchema, value: &Value) -> bool {
-    let mut broken = false;
-    check(field, value, &mut |_| broken = true);
-    broken
-}
-
-fn texts(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
-}
-
-fn split(options: &[antiphon_types::TitledOption]) -> (Vec<&str>, Vec<&str>) {
-    let options = options.iter();
-    options
-        .map(|option| (option.value.as_str(), option.title.as_str()))
-        .unzip()
-}
-
-fn has_twins(texts: &[&str]) -> bool {
-    let different: BTreeSet<_> = texts.iter().collect();
-    different.len() < texts.len()
 }
 
 /// Adds a pattern to a field.
@@ -301,7 +194,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(properties: Value) -> Value {
+    fn of(properties: &Value) -> Value {
         json!({"type": "object", "properties": properties})
     }
 
@@ -312,60 +205,60 @@ mod tests {
             (json!(5), "a form is an object"),
             (json!({"type": "array"}), "must be \"object\""),
             (json!({"type": "object"}), "`properties` must be an object"),
-            (of(json!({})), "asks for nothing"),
-            (of(json!({"a": true})), "must be an object"),
-            (of(json!({"a": {"type": "object"}})), "`a`: is of no kind"),
+            (of(&json!({})), "asks for nothing"),
+            (of(&json!({"a": true})), "must be an object"),
+            (of(&json!({"a": {"type": "object"}})), "`a`: is of no kind"),
             (
-                of(json!({"a": {"type": "array", "items": {"type": "object"}}})),
+                of(&json!({"a": {"type": "array", "items": {"type": "object"}}})),
                 "forms are flat",
             ),
             (
-                of(json!({"a": {"type": "string", "pattern": "x"}})),
+                of(&json!({"a": {"type": "string", "pattern": "x"}})),
                 "no keyword `pattern`",
             ),
             (
-                of(json!({"a": {"type": "string", "uniqueItems": true}})),
+                of(&json!({"a": {"type": "string", "uniqueItems": true}})),
                 "no keyword `uniqueItems`",
             ),
             (
-                of(json!({"a": {"type": "string", "format": "ipv4"}})),
+                of(&json!({"a": {"type": "string", "format": "ipv4"}})),
                 "`a`: is of no kind",
             ),
             (
-                of(json!({"a": {"type": "string", "minLength": 2, "maxLength": 1}})),
+                of(&json!({"a": {"type": "string", "minLength": 2, "maxLength": 1}})),
                 "lower bound",
             ),
             (
-                of(json!({"a": {"type": "number", "minimum": 1.5, "maximum": 1}})),
+                of(&json!({"a": {"type": "number", "minimum": 1.5, "maximum": 1}})),
                 "lower bound",
             ),
             (
-                of(json!({"a": {"type": "string", "enum": []}})),
+                of(&json!({"a": {"type": "string", "enum": []}})),
                 "nothing to choose",
             ),
             (
-                of(json!({"a": {"type": "string", "enum": ["x", "x"]}})),
+                of(&json!({"a": {"type": "string", "enum": ["x", "x"]}})),
                 "an option twice",
             ),
             (
-                of(json!({"a": {"type": "string", "oneOf": [
+                of(&json!({"a": {"type": "string", "oneOf": [
                 {"const": "x", "title": "X"}, {"const": "y", "title": "X"}]}})),
                 "of one title",
             ),
             (
-                of(json!({"a": {"type": "string", "enum": ["x"], "enumNames": []}})),
+                of(&json!({"a": {"type": "string", "enum": ["x"], "enumNames": []}})),
                 "as many titles",
             ),
             (
-                of(json!({"a": {"type": "string", "enum": ["x"], "default": "y"}})),
+                of(&json!({"a": {"type": "string", "enum": ["x"], "default": "y"}})),
                 "a default does not fit: `a`: must be one of `x`",
             ),
             (
-                of(json!({"a": {"type": "integer", "default": 1.5}})),
+                of(&json!({"a": {"type": "integer", "default": 1.5}})),
                 "whole number",
             ),
             (
-                of(json!({"api_key": text})),
+                of(&json!({"api_key": text})),
                 "`api_key`: looks like a secret",
             ),
             (
@@ -384,7 +277,7 @@ mod tests {
 
     #[test]
     fn all_problems_are_told_at_once() {
-        let schema = of(json!({"pin": {"type": "string", "x": 1}, "b": {}}));
+        let schema = of(&json!({"pin": {"type": "string", "x": 1}, "b": {}}));
         let error = RawForm::new(schema).expect_err("no form");
         assert_eq!(error.problems().len(), 3, "{error}");
     }
@@ -410,7 +303,7 @@ mod tests {
 
     #[test]
     fn patterns_are_checked_and_never_sent() {
-        let schema = of(json!({"code": {"type": "string"}, "n": {"type": "integer"}}));
+        let schema = of(&json!({"code": {"type": "string"}, "n": {"type": "integer"}}));
         let builder = RawForm::builder(&schema);
         let form = builder
             .clone()
@@ -437,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_secret_needs_a_word() {
-        let schema = of(json!({"map_pin": {"type": "string"}}));
+        let schema = of(&json!({"map_pin": {"type": "string"}}));
         RawForm::new(&schema).expect_err("it looks like one");
         let form = RawForm::builder(&schema).not_a_secret("map_pin").build();
         form.expect("it was said to be none");

@@ -1,4 +1,4 @@
-//! Bounds that the type of the field does not have.
+//! A bound that the type of the field does not have.
 
 use antiphon::Form;
 
@@ -6,10 +6,6 @@ use antiphon::Form;
 struct Order {
     #[form(max = 300)]
     small: u8,
-    #[form(min = -1)]
-    natural: u32,
-    #[form(min = 0)]
-    weight: f64,
 }
 
 fn main() {}

@@ -1,4 +1,4 @@
-//! Defaults of another type than the field.
+//! Defaults and bounds of another type than the field.
 
 use antiphon::{Choice, Form};
 
@@ -14,6 +14,10 @@ struct Order {
     agreed: bool,
     #[form(default = "small")]
     size: Size,
+    #[form(min = -1)]
+    natural: u32,
+    #[form(min = 0)]
+    weight: f64,
 }
 
 fn main() {}
