@@ -478,6 +478,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_no_longer_is_pending_no_longer() {
+        let mut asking = Asking::first(Limits::default());
+        assert_eq!(ask(&mut asking, "a", &RED), Err(Unanswered::Asked));
+        let asking = next(&asking, &[]);
+        assert_eq!(asking.next_ledger(|_| true), Ledger::default());
+        let mut asking = next(&asking, &[("a", ACCEPT)]);
+        assert_eq!(
+            ask(&mut asking, "a", &RED),
+            Err(Unanswered::Asked),
+            "too late"
+        );
+    }
+
+    #[test]
     fn the_same_question_can_be_asked_twice_in_a_run() {
         let mut asking = Asking::first(Limits::default());
         for _ in 0..2 {

@@ -142,3 +142,35 @@ async fn inside<T>(dialogue: &Arc<Dialogue>, work: impl Future<Output = T>) -> T
     })
     .await
 }
+
+#[cfg(all(test, feature = "client"))]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Client, Server, State, memory};
+
+    #[tokio::test]
+    async fn nothing_is_done_under_a_key_that_no_state_can_hold() {
+        for (length, done) in [(0, 0), (1, 1), (255, 1), (256, 0)] {
+            let count = Arc::new(AtomicU32::new(0));
+            let work = move |State(count): State<Arc<AtomicU32>>, ask: Ask| async move {
+                let key = "k".repeat(length);
+                ask.once(&key, async || Ok(count.fetch_add(1, Ordering::Relaxed)))
+                    .await
+                    .map(|before| before.to_string())
+            };
+            let server = Server::new("tests", "1.0").tool("work", work);
+            let server = server.with_state::<()>(count.clone());
+            let client = Client::new("tests", "1.0").connect(memory(server)).await;
+            let result = client
+                .expect("in memory")
+                .call_tool("work", json!({}))
+                .await;
+            assert_eq!(result.is_ok(), done == 1, "{length}: {result:?}");
+            assert_eq!(count.load(Ordering::Relaxed), done, "{length}");
+        }
+    }
+}
