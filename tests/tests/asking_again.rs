@@ -30,7 +30,7 @@ async fn age(ask: Ask) -> Result<String, Stop> {
     Ok(format!("{age} in {country}"))
 }
 
-fn accepted(content: Value) -> Value {
+fn accepted(content: &Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
@@ -41,7 +41,10 @@ fn server() -> Server {
 #[tokio::test]
 async fn an_answer_that_does_not_fit_is_asked_for_again_and_told_why() {
     let people = Script::new()
-        .answer("age", accepted(json!({ "age": 17, "country": "Norway77" })))
+        .answer(
+            "age",
+            accepted(&json!({ "age": 17, "country": "Norway77" })),
+        )
         .accept("age", json!({ "age": 18, "country": "NO" }));
     let played = people.call_tool(&server(), "age", ()).await;
     assert_eq!(played.text(), "18 in NO");
@@ -64,10 +67,10 @@ async fn three_more_tries_and_no_more() {
         json!("yes"),
         json!({ "action": "perhaps" }),
         json!({ "roots": [] }),
-        accepted(json!([])),
-        accepted(json!({})),
+        accepted(&json!([])),
+        accepted(&json!({})),
         json!({ "action": "accept" }),
-        accepted(json!({ "age": "18", "country": "NO" })),
+        accepted(&json!({ "age": "18", "country": "NO" })),
     ] {
         let three = (0..3).fold(Script::new(), |script, _| script.answer("age", bad.clone()));
         let played = three
@@ -103,7 +106,7 @@ async fn only_what_does_not_fit_is_asked_for_again() {
     let server = Server::new("both", "1.0").tool("both", both);
     let people = Script::new()
         .accept("name", json!({ "name": "Ada" }))
-        .answer("age", accepted(json!({ "age": 1, "country": "NO" })))
+        .answer("age", accepted(&json!({ "age": 1, "country": "NO" })))
         .accept("age", json!({ "age": 36, "country": "NO" }));
     let played = people.call_tool(&server, "both", ()).await;
     assert_eq!(played.text(), "Ada 36");
@@ -121,7 +124,7 @@ async fn an_answer_that_is_too_large_is_not_kept() {
     let people = Script::new()
         .answer(
             "age",
-            accepted(json!({ "age": 20, "country": "X".repeat(100) })),
+            accepted(&json!({ "age": 20, "country": "X".repeat(100) })),
         )
         .accept("age", json!({ "age": 18, "country": "NO" }));
     let played = people.call_tool(&server, "age", ()).await;
