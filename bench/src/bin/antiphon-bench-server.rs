@@ -7,7 +7,7 @@ use antiphon::{
     Answer, Args, Ask, Form, Server, Stop, Tool,
     schemars::{self, JsonSchema},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Returns its text.
 #[derive(Deserialize, JsonSchema)]
@@ -36,30 +36,16 @@ struct Confirm {
     action: String,
 }
 
-/// What is carried from the question to the answer.
-#[derive(Serialize, Deserialize)]
-struct Asked {
-    step: String,
-    action: String,
-    pad: String,
-}
-
 #[derive(Form)]
 struct Agreed {
     ok: bool,
 }
 
 async fn confirm(Args(Confirm { action }): Args<Confirm>, ask: Ask) -> Result<String, Stop> {
-    let begin = async || {
-        Ok(Asked {
-            step: "confirm".to_owned(),
-            action: action.clone(),
-            pad: "x".repeat(140),
-        })
-    };
-    let asked: Asked = ask.once("asked", begin).await?;
+    // Makes the state as long as the contract wants it.
+    let _pad: String = ask.once("pad", async || Ok("x".repeat(140))).await?;
     Ok(match ask.form("confirm", format!("Run {action}?"))? {
-        Answer::Accept(Agreed { ok: true }) => format!("done: {}", asked.action),
+        Answer::Accept(Agreed { ok: true }) => format!("done: {action}"),
         _ => "refused".to_owned(),
     })
 }

@@ -4,6 +4,8 @@
 //! asked: an answer counts if that very question was pending in the state that came back, and in
 //! every later round. Everything else is asked, and what is asked is pending in the next state.
 
+use std::sync::Arc;
+
 use antiphon_types::{ElicitRequestParams, InputRequest};
 
 use crate::{
@@ -47,7 +49,7 @@ pub struct Asking {
     /// How many rounds came before.
     round: u16,
     /// The keys of the answers that came in this round.
-    fresh: Vec<String>,
+    fresh: Vec<Arc<str>>,
     asked: Vec<Asked>,
     limits: Limits,
 }
@@ -55,7 +57,7 @@ pub struct Asking {
 /// What was asked in this run.
 #[derive(Debug)]
 struct Asked {
-    key: String,
+    key: Arc<str>,
     digest: Digest,
     /// If there is no answer that can be used.
     pending: Option<Pending>,
@@ -65,8 +67,9 @@ struct Asked {
 struct Pending {
     tries: u8,
     drifts: u8,
-    note: String,
-    request: InputRequest,
+    note: Arc<str>,
+    /// Nothing once it has been taken to be sent.
+    request: Option<InputRequest>,
 }
 
 /// Why there is no answer.
@@ -108,16 +111,16 @@ impl Asking {
         for (key, answer) in answers {
             let mut questions = ledger.questions.iter_mut();
             let pending = questions.find(|question| {
-                question.key == key && matches!(question.standing, Standing::Pending(_))
+                *question.key == *key && matches!(question.standing, Standing::Pending(_))
             });
             let Some(question) = pending else { continue };
-            fresh.push(key.to_owned());
+            fresh.push(question.key.clone());
             question.standing = Standing::Answered {
                 round,
                 answer: match answer.len() > limits.answer_bytes {
-                    false => answer.to_owned(),
+                    false => answer.into(),
                     // Not kept, and no answer to anything.
-                    true => format!("\"has more than {} bytes\"", limits.answer_bytes),
+                    true => format!("\"has more than {} bytes\"", limits.answer_bytes).into(),
                 },
             };
         }
@@ -140,14 +143,16 @@ impl Asking {
     ///
     /// # Errors
     /// Why it cannot be asked; or that it was, in this run.
-    pub fn find(&mut self, key: &str, digest: &Digest) -> Result<Option<&str>, Unanswered> {
-        match self.asked.iter().find(|asked| asked.key == key) {
+    pub fn find(&mut self, key: &str, digest: &Digest) -> Result<Option<&Arc<str>>, Unanswered> {
+        match self.asked.iter().find(|asked| *asked.key == *key) {
             Some(asked) if asked.digest != *digest => return Err(Unanswered::Clash),
             Some(asked) if asked.pending.is_some() => return Err(Unanswered::Asked),
             Some(_) => {}
             None if !is_key(key) => return Err(Unanswered::Key),
             None => self.asked.push(Asked {
-                key: key.to_owned(),
+                key: self
+                    .known(key)
+                    .map_or_else(|| key.into(), |known| known.key.clone()),
                 digest: *digest,
                 pending: None,
             }),
@@ -168,10 +173,10 @@ impl Asking {
         self.ledger
             .questions
             .iter()
-            .find(|question| question.key == key)
+            .find(|question| *question.key == *key)
     }
 
-    fn answer(&self, key: &str) -> Option<&str> {
+    fn answer(&self, key: &str) -> Option<&Arc<str>> {
         match &self.known(key)?.standing {
             Standing::Answered { answer, .. } => Some(answer),
             Standing::Pending(_) => None,
@@ -190,19 +195,19 @@ impl Asking {
 
     /// Asks what has no answer.
     pub fn ask(&mut self, key: &str, request: InputRequest) -> Unanswered {
-        let Some(at) = self.asked.iter().position(|asked| asked.key == key) else {
+        let Some(at) = self.asked.iter().position(|asked| *asked.key == *key) else {
             return Unanswered::Key;
         };
         let (tries, drifts, note) = match self.known(key) {
-            None => (0, 0, String::new()),
+            None => (0, 0, Arc::default()),
             Some(question) if question.digest == self.asked[at].digest => {
                 let note = match &question.standing {
                     Standing::Pending(note) => note.clone(),
-                    Standing::Answered { .. } => String::new(),
+                    Standing::Answered { .. } => Arc::default(),
                 };
                 (question.tries, question.drifts, note)
             }
-            Some(question) => (0, question.drifts.saturating_add(1), String::new()),
+            Some(question) => (0, question.drifts.saturating_add(1), Arc::default()),
         };
         self.enter(at, tries, drifts, note, request)
     }
@@ -214,7 +219,7 @@ impl Asking {
         errors: Vec<String>,
         request: InputRequest,
     ) -> Unanswered {
-        let at = self.asked.iter().position(|asked| asked.key == key);
+        let at = self.asked.iter().position(|asked| *asked.key == *key);
         let (Some(at), Some(question)) = (at, self.known(key)) else {
             return Unanswered::Key;
         };
@@ -225,7 +230,7 @@ impl Asking {
             return Unanswered::Unusable(errors);
         }
         let (tries, drifts) = (question.tries + 1, question.drifts);
-        self.enter(at, tries, drifts, lines(&errors), request)
+        self.enter(at, tries, drifts, lines(&errors).into(), request)
     }
 
     fn enter(
@@ -233,7 +238,7 @@ impl Asking {
         at: usize,
         tries: u8,
         drifts: u8,
-        note: String,
+        note: Arc<str>,
         mut request: InputRequest,
     ) -> Unanswered {
         // Twice at the same time is once.
@@ -250,7 +255,7 @@ impl Asking {
             tries,
             drifts,
             note,
-            request,
+            request: Some(request),
         });
         Unanswered::Asked
     }
@@ -258,7 +263,7 @@ impl Asking {
     /// The keys of what is asked in this run, in order.
     pub fn pending(&self) -> impl Iterator<Item = &str> {
         let pending = self.asked.iter().filter(|asked| asked.pending.is_some());
-        pending.map(|asked| asked.key.as_str())
+        pending.map(|asked| &*asked.key)
     }
 
     /// The keys of what was asked and had an answer, in order.
@@ -271,14 +276,22 @@ impl Asking {
                         && matches!(question.standing, Standing::Answered { .. })
                 })
         });
-        answered.map(|asked| asked.key.as_str())
+        answered.map(|asked| &*asked.key)
     }
 
     /// What is asked in this run, in order, as it is sent.
     pub fn questions(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
         self.asked.iter().filter_map(|asked| {
             let pending = asked.pending.as_ref()?;
-            Some((asked.key.as_str(), &pending.request))
+            Some((&*asked.key, pending.request.as_ref()?))
+        })
+    }
+
+    /// The same, to be sent.
+    pub fn take_questions(&mut self) -> impl Iterator<Item = (&str, InputRequest)> {
+        self.asked.iter_mut().filter_map(|asked| {
+            let pending = asked.pending.as_mut()?;
+            Some((&*asked.key, pending.request.take()?))
         })
     }
 
@@ -291,26 +304,26 @@ impl Asking {
             return Err(Unanswered::Key);
         }
         let mut steps = self.ledger.steps.iter();
-        let step = steps.find(|step| step.key == key);
-        Ok(step.map(|step| step.result.as_str()))
+        let step = steps.find(|step| *step.key == *key);
+        Ok(step.map(|step| &*step.result))
     }
 
     /// Notes what came of a step. What is known of it already stays.
-    pub fn note_done(&mut self, key: &str, result: String) {
-        if self.ledger.steps.iter().any(|step| step.key == key) {
+    pub fn note_done(&mut self, key: &str, result: impl Into<Arc<str>>) {
+        if self.ledger.steps.iter().any(|step| *step.key == *key) {
             return;
         }
         self.ledger.steps.push(Step {
-            key: key.to_owned(),
+            key: key.into(),
             round: self.round,
-            result,
+            result: result.into(),
         });
     }
 
     /// What the next round has to know, if these are the keys that it is asked under.
     pub fn next_ledger(&self, sent: impl Fn(&str) -> bool) -> Ledger {
         let asked = |key: &str| {
-            let mut asked = self.asked.iter().filter(|asked| asked.key == key);
+            let mut asked = self.asked.iter().filter(|asked| *asked.key == *key);
             asked.any(|asked| asked.pending.is_some()) && sent(key)
         };
         let kept = self.ledger.questions.iter().filter(|question| {
@@ -387,7 +400,7 @@ mod tests {
     /// Finds an answer or asks, like a handler to which all answers are good.
     fn ask(asking: &mut Asking, key: &str, digest: &Digest) -> Result<String, Unanswered> {
         if let Some(answer) = asking.find(key, digest)? {
-            return Ok(answer.to_owned());
+            return Ok(answer.to_string());
         }
         Err(asking.ask(key, form("?")))
     }

@@ -26,6 +26,8 @@
 //!   7  the handle of a body kept in a store, 16 bytes; alone
 //! ```
 
+use std::sync::Arc;
+
 use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
 
 /// Most bytes of a key.
@@ -50,7 +52,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// Its key.
-    pub key: String,
+    pub key: Arc<str>,
     /// What was asked, as the author rendered it.
     pub digest: Digest,
     /// How many answers to it were not usable.
@@ -65,13 +67,13 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It is to be answered; what is told about the last answer, if that was not usable.
-    Pending(String),
+    Pending(Arc<str>),
     /// It was answered.
     Answered {
         /// In this round.
         round: u16,
         /// With this entry, JSON.
-        answer: String,
+        answer: Arc<str>,
     },
 }
 
@@ -79,11 +81,11 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Its key.
-    pub key: String,
+    pub key: Arc<str>,
     /// The round it was done in.
     pub round: u16,
     /// What came of it, JSON.
-    pub result: String,
+    pub result: Arc<str>,
 }
 
 const BY_HAND: u8 = 1;
@@ -115,7 +117,7 @@ impl Ledger {
         let pending =
             questions.filter(|question| matches!(question.standing, Standing::Pending(_)));
         let by_hand = self.by_hand.iter().map(String::as_str);
-        by_hand.chain(pending.map(|question| question.key.as_str()))
+        by_hand.chain(pending.map(|question| &*question.key))
     }
 
     /// Writes it.
@@ -314,10 +316,14 @@ fn key_length(key: &[u8]) -> Result<u8, TooLarge> {
     u8::try_from(key.len()).map_err(|_| TooLarge)
 }
 
-fn key_and_rest(mut bytes: &[u8]) -> Option<(String, String)> {
+fn key_and_rest(mut bytes: &[u8]) -> Option<(Arc<str>, Arc<str>)> {
     let [length] = *take(&mut bytes)?;
     let (key, rest) = bytes.split_at_checked(length.into())?;
-    Some((text(key)?, text(rest)?))
+    let shared = |bytes: &[u8]| match bytes.is_empty() {
+        true => Some(Arc::default()),
+        false => Some(Arc::from(str::from_utf8(bytes).ok()?)),
+    };
+    Some((shared(key)?, shared(rest)?))
 }
 
 fn text(bytes: &[u8]) -> Option<String> {
@@ -330,7 +336,7 @@ mod tests {
 
     fn full() -> Ledger {
         let question = |key: &str, standing| Question {
-            key: key.to_owned(),
+            key: key.into(),
             digest: [7; 16],
             tries: 1,
             drifts: 2,
@@ -338,22 +344,19 @@ mod tests {
         };
         let answered = Standing::Answered {
             round: 3,
-            answer: r#"{"action":"decline"}"#.to_owned(),
+            answer: r#"{"action":"decline"}"#.into(),
         };
         Ledger {
             by_hand: vec!["hand".to_owned(), String::new()],
             questions: vec![
-                question(
-                    "name",
-                    Standing::Pending("- `name`: is required".to_owned()),
-                ),
-                question("", Standing::Pending(String::new())),
+                question("name", Standing::Pending("- `name`: is required".into())),
+                question("", Standing::Pending("".into())),
                 question("region", answered),
             ],
             steps: vec![Step {
-                key: "charge".to_owned(),
+                key: "charge".into(),
                 round: 2,
-                result: "42".to_owned(),
+                result: "42".into(),
             }],
             rounds: Some(258),
             state: Some("state".to_owned()),
@@ -417,7 +420,7 @@ mod tests {
         };
         assert_eq!(ledger.write(&mut Vec::new()), Err(TooLarge));
         let mut ledger = full();
-        ledger.questions[0].key = "k".repeat(LONGEST_KEY + 1);
+        ledger.questions[0].key = "k".repeat(LONGEST_KEY + 1).into();
         assert_eq!(ledger.write(&mut Vec::new()), Err(TooLarge));
     }
 }

@@ -283,7 +283,7 @@ impl Run<'_> {
         let digest = digest(words);
         let expected = self.expected(key, digest);
         let found = self.asking.find(key, &digest);
-        let found = found.map(|answer| answer.map(str::to_owned));
+        let found = found.map(|answer| answer.map(|answer| answer.to_string()));
         prop_assert_eq!(&found, &expected, "{} in the words {}", key, words);
         let answer = match found {
             Ok(answer) => answer,

@@ -102,7 +102,7 @@ fn keys() -> impl Strategy<Value = String> {
 fn questions(standing: impl Strategy<Value = Standing>) -> impl Strategy<Value = Vec<Question>> {
     let question = (keys(), any::<[u8; 16]>(), any::<[u8; 2]>(), standing).prop_map(
         |(key, digest, [tries, drifts], standing)| Question {
-            key,
+            key: key.into(),
             digest,
             tries,
             drifts,
@@ -113,15 +113,18 @@ fn questions(standing: impl Strategy<Value = Standing>) -> impl Strategy<Value =
 }
 
 fn ledgers() -> impl Strategy<Value = Ledger> {
-    let pending = questions(any::<String>().prop_map(Standing::Pending));
-    let answered = questions(
-        (any::<u16>(), any::<String>())
-            .prop_map(|(round, answer)| Standing::Answered { round, answer }),
-    );
+    let pending = questions(any::<String>().prop_map(|note| Standing::Pending(note.into())));
+    let answered =
+        questions(
+            (any::<u16>(), any::<String>()).prop_map(|(round, answer)| Standing::Answered {
+                round,
+                answer: answer.into(),
+            }),
+        );
     let step = (keys(), any::<u16>(), any::<String>()).prop_map(|(key, round, result)| Step {
-        key,
+        key: key.into(),
         round,
-        result,
+        result: result.into(),
     });
     (
         vec(any::<String>(), 0..4),

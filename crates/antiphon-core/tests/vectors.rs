@@ -305,7 +305,7 @@ fn by_hand(keys: &[&str], state: Option<&str>) -> Ledger {
 
 fn question(key: &str, digest: u8, (tries, drifts): (u8, u8), standing: Standing) -> Question {
     Question {
-        key: key.to_owned(),
+        key: key.into(),
         digest: filled(digest),
         tries,
         drifts,
@@ -314,19 +314,27 @@ fn question(key: &str, digest: u8, (tries, drifts): (u8, u8), standing: Standing
 }
 
 fn pending(key: &str, digest: u8, counts: (u8, u8), note: &str) -> Question {
-    question(key, digest, counts, Standing::Pending(note.to_owned()))
+    question(key, digest, counts, Standing::Pending(note.into()))
 }
 
 fn answered(key: &str, digest: u8, counts: (u8, u8), round: u16, answer: &str) -> Question {
     let answer = answer.to_owned();
-    question(key, digest, counts, Standing::Answered { round, answer })
+    question(
+        key,
+        digest,
+        counts,
+        Standing::Answered {
+            round,
+            answer: answer.into(),
+        },
+    )
 }
 
 fn step(key: &str, round: u16, result: &str) -> Step {
     Step {
-        key: key.to_owned(),
+        key: key.into(),
         round,
-        result: result.to_owned(),
+        result: result.into(),
     }
 }
 
@@ -334,24 +342,25 @@ fn told_body(ledger: &Ledger, handle: Option<[u8; 16]>) -> Value {
     let (mut pending, mut answered) = (Vec::new(), Vec::new());
     for question in &ledger.questions {
         let mut told = json!({
-            "key": question.key,
+            "key": &*question.key,
             "digest": hex(&question.digest),
             "tries": question.tries,
             "drifts": question.drifts,
         });
         match &question.standing {
             Standing::Pending(note) => {
-                told["note"] = json!(note);
+                told["note"] = json!(&**note);
                 pending.push(told);
             }
             Standing::Answered { round, answer } => {
                 told["round"] = json!(round);
-                told["answer"] = json!(answer);
+                told["answer"] = json!(&**answer);
                 answered.push(told);
             }
         }
     }
-    let step = |step: &Step| json!({ "key": step.key, "round": step.round, "result": step.result });
+    let step =
+        |step: &Step| json!({ "key": &*step.key, "round": step.round, "result": &*step.result });
     json!({
         "by_hand": ledger.by_hand,
         "pending": pending,

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::form::FormSchema;
+use crate::form::RequestedSchema;
 use crate::meta::MetaObject;
 use crate::tagged::{self, Tagged};
 
@@ -20,7 +20,7 @@ pub enum ElicitRequestParams {
 
 impl ElicitRequestParams {
     /// Asks with a form.
-    pub fn form(message: impl Into<String>, requested_schema: FormSchema) -> Self {
+    pub fn form(message: impl Into<String>, requested_schema: impl Into<RequestedSchema>) -> Self {
         Self::Form(ElicitRequestFormParams::new(message, requested_schema))
     }
 
@@ -86,7 +86,7 @@ pub struct ElicitRequestFormParams {
     /// What the user reads first.
     pub message: String,
     /// The fields.
-    pub requested_schema: FormSchema,
+    pub requested_schema: RequestedSchema,
     /// Metadata of the request.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
@@ -94,10 +94,10 @@ pub struct ElicitRequestFormParams {
 
 impl ElicitRequestFormParams {
     /// A form of these fields.
-    pub fn new(message: impl Into<String>, requested_schema: FormSchema) -> Self {
+    pub fn new(message: impl Into<String>, requested_schema: impl Into<RequestedSchema>) -> Self {
         Self {
             message: message.into(),
-            requested_schema,
+            requested_schema: requested_schema.into(),
             meta: None,
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     use serde_json::{from_str, from_value, json, to_value};
 
     use super::*;
-    use crate::form::BooleanSchema;
+    use crate::form::{BooleanSchema, FormSchema};
 
     #[test]
     fn a_missing_mode_is_form() {

@@ -1,11 +1,14 @@
 //! The flat schemas that elicitation forms are made of.
 
+mod prepared;
 mod revision;
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value};
+
+pub use self::prepared::{PreparedForm, RequestedSchema};
 
 type Object = Map<String, Value>;
 

@@ -52,9 +52,10 @@ pub use elicit::{
     ElicitResult,
 };
 pub use form::{
-    BooleanSchema, FormSchema, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema,
-    StringFormat, StringSchema, TitledMultiSelectEnumSchema, TitledOption,
-    TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+    BooleanSchema, FormSchema, LegacyTitledEnumSchema, NumberKind, NumberSchema, PreparedForm,
+    PrimitiveSchema, RequestedSchema, StringFormat, StringSchema, TitledMultiSelectEnumSchema,
+    TitledOption, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
 };
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use jsonrpc::{ErrorObject, Notification, ProgressToken, Request, RequestId, Response, code};

@@ -6,7 +6,7 @@ use antiphon_core::{
     canonical::canonical,
     form::{Broken, check},
 };
-use antiphon_types::{FormSchema, PrimitiveSchema, Version};
+use antiphon_types::{FormSchema, PreparedForm, PrimitiveSchema, Version};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ use super::__private::Blank;
 /// A form: what is sent, and what is allowed.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    schema: FormSchema,
+    form: PreparedForm,
     /// Of every field, in the same order.
     rules: Vec<Rule>,
     /// The schema in one spelling, once somebody asks for it.
@@ -54,7 +54,7 @@ impl Definition {
             rules.push(rule);
         }
         Self {
-            schema,
+            form: PreparedForm::new(schema),
             rules,
             canonical: OnceLock::new(),
         }
@@ -68,26 +68,31 @@ impl Definition {
         };
         Self {
             rules: schema.properties.iter().map(rule).collect(),
-            schema,
+            form: PreparedForm::new(schema),
             canonical: OnceLock::new(),
         }
     }
 
     pub(super) fn rule(&mut self, name: &str) -> Option<(&PrimitiveSchema, &mut Rule)> {
-        let fields = self.schema.properties.iter().zip(&mut self.rules);
+        let fields = self.form.schema().properties.iter().zip(&mut self.rules);
         let mut fields = fields.filter(|((other, _), _)| other == name);
         fields.next().map(|((_, field), rule)| (field, rule))
     }
 
     /// What is sent.
     pub fn schema(&self) -> &FormSchema {
-        &self.schema
+        self.form.schema()
+    }
+
+    /// The same, written once.
+    pub(crate) fn prepared(&self) -> &PreparedForm {
+        &self.form
     }
 
     /// What is sent, in the one spelling that questions are known by.
     pub(crate) fn canonical(&self) -> &[u8] {
         self.canonical.get_or_init(|| {
-            let json = serde_json::to_string(&self.schema).unwrap_or_default();
+            let json = serde_json::to_string(self.schema()).unwrap_or_default();
             let mut bytes = Vec::new();
             match canonical(&json, &mut bytes) {
                 Ok(()) => bytes,
@@ -110,7 +115,7 @@ impl Definition {
 
     fn lines(&self, content: &Map<String, Value>, all: bool) -> Vec<String> {
         let mut lines = Vec::new();
-        for ((name, field), rule) in self.schema.properties.iter().zip(&self.rules) {
+        for ((name, field), rule) in self.schema().properties.iter().zip(&self.rules) {
             match content.get(name) {
                 Some(value) => rule.errors(name, field, value, &mut lines),
                 None if rule.required && all => lines.push(line(name, &Broken::Missing)),
@@ -122,7 +127,7 @@ impl Definition {
 
     /// The form as a client of this revision knows it; see [`FormSchema::in_revision`].
     pub fn schema_in(&self, version: Version) -> FormSchema {
-        self.schema.in_revision(version)
+        self.schema().in_revision(version)
     }
 
     /// What was filled in there, as it is here; see [`FormSchema::content_from`].
@@ -131,7 +136,7 @@ impl Definition {
         version: Version,
         content: Map<String, Value>,
     ) -> Map<String, Value> {
-        self.schema.content_from(version, content)
+        self.schema().content_from(version, content)
     }
 }
 

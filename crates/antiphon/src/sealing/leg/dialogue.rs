@@ -1,7 +1,6 @@
 //! [`Dialogue`]: what a handler asks and has done, for as long as it runs.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -22,7 +21,7 @@ use serde_json::value::RawValue;
 use super::Leg;
 use crate::{
     raw::{self, Error},
-    sealing::protect::{Trouble, random},
+    sealing::protect::random,
     server::Begun,
 };
 
@@ -45,16 +44,32 @@ pub(crate) struct Run {
     later: Option<Duration>,
     /// A mistake of the author's, which ends the call whatever the handler makes of it.
     pub(crate) broken: Option<Error>,
-    pub(crate) steps: HashMap<String, Arc<Begun>>,
+    pub(crate) steps: Vec<(String, Arc<Begun>)>,
 }
 
 impl Leg<'_> {
-    pub(super) fn begin_dialogue(&self, call: &raw::Call<'_>) -> Result<Dialogue, Trouble> {
+    /// What the handler asks and has done.
+    ///
+    /// # Errors
+    /// If there is no randomness.
+    pub(crate) fn dialogue(&self, call: &raw::Call<'_>) -> Result<&Arc<Dialogue>, Error> {
+        if let Some(dialogue) = self.dialogue.get() {
+            return Ok(dialogue);
+        }
+        let random = match &self.opened {
+            None => random().map_err(|trouble| self.refuse(trouble, None))?,
+            Some(_) => [0; 16],
+        };
+        let begin = || Arc::new(self.begin_dialogue(call, random));
+        Ok(self.dialogue.get_or_init(begin))
+    }
+
+    fn begin_dialogue(&self, call: &raw::Call<'_>, random: [u8; 16]) -> Dialogue {
         let limits = self.settings.asking;
         let (asking, secret, deadline) = match &self.opened {
             None => (
                 Asking::first(limits),
-                Secret::new(random()?),
+                Secret::new(random),
                 self.settings.now().after(self.settings.call_deadline()),
             ),
             Some(opened) => {
@@ -62,26 +77,26 @@ impl Leg<'_> {
                     let answer = self.answers.raw(key)?;
                     Some((key, RawValue::get(answer)))
                 });
-                let (ledger, claims) = (opened.ledger.clone(), &opened.claims);
+                let (ledger, claims) = (opened.take_ledger(), &opened.claims);
                 let asking = Asking::next(ledger, claims.round, answers, limits);
                 (asking, claims.secret.clone(), claims.deadline)
             }
         };
         let principal = call.principal().and_then(|who| who.subject.clone());
-        Ok(Dialogue {
+        Dialogue {
             run: Mutex::new(Run {
                 asking,
                 digester: secret.digester(),
                 secret,
                 later: None,
                 broken: None,
-                steps: HashMap::new(),
+                steps: Vec::new(),
             }),
             over: AtomicBool::new(false),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
-        })
+        }
     }
 }
 
@@ -136,10 +151,10 @@ impl Dialogue {
     pub(crate) fn questions(&self, by_hand: Option<InputRequired>) -> Option<InputRequired> {
         let mut run = self.run();
         let mut all = by_hand;
-        for (key, request) in run.asking.questions() {
+        for (key, request) in run.asking.take_questions() {
             all = Some(match all {
-                None => InputRequired::ask(key, request.clone()),
-                Some(all) => all.and(key, request.clone()),
+                None => InputRequired::ask(key, request),
+                Some(all) => all.and(key, request),
             });
         }
         match (all, run.later) {

@@ -11,7 +11,7 @@ mod dialogue;
 mod open;
 mod seal;
 
-use std::sync::{Arc, Mutex, OnceLock, atomic::Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering};
 
 use antiphon_core::{
     answers::Answers,
@@ -61,7 +61,14 @@ pub(crate) struct Leg<'a> {
 /// A state that came back and is good.
 struct Opened {
     claims: Claims,
-    ledger: Ledger,
+    /// The author's state.
+    state: Option<String>,
+    /// How many rounds asked something.
+    rounds: u16,
+    /// Whether something was asked or done that later rounds have to know.
+    carries: bool,
+    /// What the dialogue begins with.
+    ledger: Mutex<Ledger>,
     answers: Fingerprint,
 }
 
@@ -131,7 +138,7 @@ impl<'a> Leg<'a> {
 
     /// The author's state, if there is one.
     pub(crate) fn state(&self) -> Option<&str> {
-        self.opened.as_ref()?.ledger.state.as_deref()
+        self.opened.as_ref()?.state.as_deref()
     }
 
     /// The answers to what was asked.
@@ -142,20 +149,6 @@ impl<'a> Leg<'a> {
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.opened.as_ref().map(|opened| opened.flow())
-    }
-
-    /// What the handler asks and has done.
-    ///
-    /// # Errors
-    /// If there is no randomness.
-    pub(crate) fn dialogue(&self, call: &raw::Call<'_>) -> Result<&Arc<Dialogue>, Error> {
-        if let Some(dialogue) = self.dialogue.get() {
-            return Ok(dialogue);
-        }
-        let new = self
-            .begin_dialogue(call)
-            .map_err(|trouble| self.refuse(trouble, None))?;
-        Ok(self.dialogue.get_or_init(|| Arc::new(new)))
     }
 
     /// Whatever the handler has left behind cannot ask any more.
@@ -219,6 +212,22 @@ impl<'a> Leg<'a> {
 }
 
 impl Opened {
+    fn new(claims: Claims, mut ledger: Ledger, answers: Fingerprint) -> Self {
+        Self {
+            state: ledger.state.take(),
+            rounds: ledger.rounds.unwrap_or(claims.round),
+            carries: !ledger.questions.is_empty() || !ledger.steps.is_empty(),
+            ledger: Mutex::new(ledger),
+            claims,
+            answers,
+        }
+    }
+
+    fn take_ledger(&self) -> Ledger {
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut ledger)
+    }
+
     fn flow(&self) -> FlowId {
         self.claims.secret.digester().flow()
     }

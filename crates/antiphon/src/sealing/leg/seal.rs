@@ -117,9 +117,7 @@ impl Leg<'_> {
 
     /// The dialogue, if something of it is to be carried on, whether or not the handler came to it.
     fn dialogue_to_carry(&self, call: &raw::Call<'_>) -> Result<Option<&Dialogue>, Unsealed> {
-        let carries = self.opened.as_ref().is_some_and(|opened| {
-            !opened.ledger.questions.is_empty() || !opened.ledger.steps.is_empty()
-        });
+        let carries = self.opened.as_ref().is_some_and(|opened| opened.carries);
         let dialogue = match carries {
             true => Some(self.dialogue(call).map_err(Unsealed::Request)?),
             false => self.begun_dialogue(),
@@ -135,10 +133,7 @@ impl Leg<'_> {
         round: u16,
         out: &mut Vec<u8>,
     ) -> Result<(), Unsealed> {
-        let before = match &self.opened {
-            Some(opened) => opened.ledger.rounds.unwrap_or(opened.claims.round),
-            None => 0,
-        };
+        let before = self.opened.as_ref().map_or(0, |opened| opened.rounds);
         let asks = input.requests().len() > 0;
         if asks && before >= self.settings.asking.rounds {
             tracing::error!(

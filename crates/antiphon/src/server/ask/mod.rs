@@ -20,7 +20,7 @@ use super::{
     fault::{Fault, Faults},
 };
 use crate::{
-    form::{Definition, Form, RawForm},
+    form::{Form, RawForm},
     links,
     sealing::Dialogue,
 };
@@ -85,8 +85,8 @@ impl Ask {
         let answer = self.ask(
             key,
             &canonical,
-            |answer| filled_in(answer, definition, A::Form::read),
-            || InputRequest::Elicit(form_request(message, definition)),
+            |answer| filled_in(answer, A::Form::read),
+            || InputRequest::Elicit(ElicitRequestParams::form(message, definition.prepared())),
         )?;
         A::from_answer(key, answer)
     }
@@ -107,8 +107,18 @@ impl Ask {
         self.ask(
             key,
             &canonical,
-            |answer| filled_in(answer, definition, Ok),
-            || InputRequest::Elicit(form_request(message, definition)),
+            |answer| {
+                filled_in(answer, |content| match definition.errors(&content) {
+                    errors if errors.is_empty() => Ok(content),
+                    errors => Err(errors),
+                })
+            },
+            || {
+                InputRequest::Elicit(ElicitRequestParams::form(
+                    message,
+                    definition.schema().clone(),
+                ))
+            },
         )
     }
 
@@ -278,7 +288,7 @@ impl Ask {
             let mut run = self.dialogue.run();
             let digest = run.digest(canonical);
             let found = run.asking.find(key, &digest);
-            found.map(|answer| answer.map(str::to_owned))
+            found.map(Option::<&Arc<str>>::cloned)
         };
         // The author's code runs without the lock: it may ask things too.
         let unanswered = match found.map(|answer| answer.map(|answer| read(&answer))) {
@@ -345,26 +355,14 @@ impl Ask {
     }
 }
 
-fn form_request(message: String, definition: &Definition) -> ElicitRequestParams {
-    ElicitRequestParams::form(message, definition.schema().clone())
-}
-
 /// What was filled in, if it fits.
 fn filled_in<T>(
     answer: &str,
-    definition: &Definition,
     read: impl FnOnce(Map<String, Value>) -> Result<T, Vec<String>>,
 ) -> Result<Answer<T>, Vec<String>> {
     let answer = elicited(answer)?;
     match answer.action {
-        ElicitAction::Accept => {
-            let content = answer.content.unwrap_or_default();
-            let errors = definition.errors(&content);
-            match errors.is_empty() {
-                true => Ok(Answer::Accept(read(content)?)),
-                false => Err(errors),
-            }
-        }
+        ElicitAction::Accept => Ok(Answer::Accept(read(answer.content.unwrap_or_default())?)),
         ElicitAction::Decline => Ok(Answer::Decline),
         ElicitAction::Cancel => Ok(Answer::Cancel),
     }

@@ -89,12 +89,19 @@ impl Ask {
             drop(run);
             return Err(self.stop(key, why));
         }
-        let begun = run.steps.entry(key.to_owned()).or_default();
+        let begun = match run.steps.iter().find(|(other, _)| other == key) {
+            Some((_, begun)) => begun.clone(),
+            None => {
+                let begun = Arc::<Begun>::default();
+                run.steps.push((key.to_owned(), begun.clone()));
+                begun
+            }
+        };
         if begun.had.load(Ordering::Relaxed) {
             drop(run);
             return Err(self.fault(Fault::Twice { key: key.into() }));
         }
-        Ok(begun.clone())
+        Ok(begun)
     }
 
     async fn run_step<T: Serialize>(
@@ -112,7 +119,7 @@ impl Ask {
         let value = inside(&self.dialogue, work()).await?;
         let result = serde_json::to_string(&value)?;
         let mut run = self.dialogue.run();
-        run.asking.note_done(key, result.clone());
+        run.asking.note_done(key, &*result);
         Ok(result)
     }
 }
