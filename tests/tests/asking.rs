@@ -215,7 +215,7 @@ async fn completions_of_models_and_roots_are_asked_for_too() {
         let summary = ask.sample("summary", Sample::user("Sum up.", 100));
         let roots = ask.roots("roots");
         let (summary, roots) = (summary?, roots?);
-        let text = summary.content.as_slice()[0].as_text().unwrap_or_default();
+        let text = summary.first_text().unwrap_or_default();
         let roots: Vec<_> = roots.iter().map(|root| root.uri.as_str()).collect();
         Ok(format!("{text} in {}", roots.join(" ")))
     }

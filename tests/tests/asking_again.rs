@@ -115,11 +115,7 @@ async fn only_what_does_not_fit_is_asked_for_again() {
 
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_not_kept() {
-    let limits = {
-        let mut limits = AskLimits::default();
-        limits.answer_bytes = 100;
-        limits
-    };
+    let limits = AskLimits::new().answer_bytes(100);
     let server = server().sealing(Sealing::default().ask_limits(limits));
     let people = Script::new()
         .answer(

@@ -38,6 +38,40 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rounds that ask something.
+    #[must_use]
+    pub fn rounds(self, rounds: u16) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// Questions in one round.
+    #[must_use]
+    pub fn questions(self, questions: usize) -> Self {
+        Self { questions, ..self }
+    }
+
+    /// How often a question is asked again because its answer is not usable.
+    #[must_use]
+    pub fn tries(self, tries: u8) -> Self {
+        Self { tries, ..self }
+    }
+
+    /// Bytes of one answer.
+    #[must_use]
+    pub fn answer_bytes(self, answer_bytes: usize) -> Self {
+        Self {
+            answer_bytes,
+            ..self
+        }
+    }
+}
+
 /// How often a question may be asked in other words: beyond that its words never settle.
 const DRIFTS: u8 = 2;
 

@@ -41,6 +41,12 @@ impl From<SystemTime> for Moment {
     }
 }
 
+impl From<Moment> for SystemTime {
+    fn from(moment: Moment) -> Self {
+        UNIX_EPOCH + Duration::from_millis(moment.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

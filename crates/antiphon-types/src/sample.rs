@@ -283,6 +283,14 @@ impl CreateMessageResult {
     pub fn text(text: impl Into<String>, model: impl Into<String>) -> Self {
         Self::new(Role::Assistant, text.into(), model)
     }
+
+    /// The first text in it.
+    pub fn first_text(&self) -> Option<&str> {
+        self.content
+            .as_slice()
+            .iter()
+            .find_map(SamplingContent::as_text)
+    }
 }
 
 setters!(CreateMessageResult {

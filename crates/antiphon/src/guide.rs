@@ -3,6 +3,7 @@
 //! | guide | what |
 //! |---|---|
 //! | [`first_server`] | from nothing to a server that runs and is tested |
+//! | [`asking`] | tools, prompts and resources that ask their users, as straight-line code |
 //! | [`extractors`] | what handlers take and return |
 //! | [`layers`] | what runs around them |
 //! | [`schemas`] | from types to JSON Schema, and who is told what |
@@ -23,6 +24,12 @@ pub mod first_server {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/first-server.md")]
 }
+
+/// How handlers ask; its code needs the feature `testing`.
+#[cfg_attr(feature = "testing", doc = "")]
+#[cfg_attr(feature = "testing", doc = include_str!("links.md"))]
+#[cfg_attr(feature = "testing", doc = include_str!("../docs/asking.md"))]
+pub mod asking {}
 
 pub mod extractors {
     #![doc = include_str!("links.md")]

@@ -5,28 +5,30 @@
 //! ([`FromCall`]), what they return becomes the reply ([`IntoReply`]):
 //!
 //! ```no_run
-//! use antiphon::{Args, Server, State, Stop, schemars::{self, JsonSchema}, stdio};
+//! use antiphon::{Args, Ask, Form, Server, Stop, schemars::{self, JsonSchema}, stdio};
 //! use serde::Deserialize;
 //!
-//! /// Look up a word.
+//! /// Order a book.
 //! #[derive(Deserialize, JsonSchema)]
-//! struct Lookup { word: String }
+//! struct Order { title: String }
 //!
-//! #[derive(Clone)]
-//! struct Dictionary;
+//! #[derive(Form)]
+//! struct Confirm { approve: bool }
 //!
-//! async fn lookup(Args(l): Args<Lookup>, State(_): State<Dictionary>) -> Result<String, Stop> {
-//!     Err(Stop::fail(format!("There is no entry for {}.", l.word)))
+//! async fn order(Args(order): Args<Order>, ask: Ask) -> Result<String, Stop> {
+//!     let Confirm { approve } = ask.form("confirm", format!("Order {}?", order.title))?;
+//!     Ok(if approve { "Ordered." } else { "Nothing was ordered." }.to_owned())
 //! }
 //!
 //! #[tokio::main]
 //! async fn main() -> std::io::Result<()> {
-//!     let server = Server::new("dictionary", "1.0")
-//!         .tool("lookup", lookup)
-//!         .with_state(Dictionary);
+//!     let server = Server::new("book-shop", "1.0").tool("order", order);
 //!     stdio::serve(server).await
 //! }
 //! ```
+//!
+//! A question without an answer ends the handler, and the client is asked; when it calls again, the
+//! handler runs again, and the answer is there: see [`Ask`].
 //!
 //! The same server goes to [`stdio`], to [`http`] and to [`memory`](mod@memory), for tests. [`types`]
 //! are the wire shapes, [`auth`] says who is calling, and [`raw`] is the tier below: one trait with a
@@ -118,7 +120,10 @@ pub use transport::stdio;
 /// What [`Ask::url`] is made of: handles in links, and what was done behind them.
 #[cfg(feature = "server")]
 pub mod link {
-    pub use antiphon_core::link::{BadHandle, Handle};
+    pub use antiphon_core::{
+        link::{BadHandle, Handle},
+        moment::Moment,
+    };
 
     pub use crate::server::{Completions, NotCompleted};
 }

@@ -19,8 +19,15 @@ const MOST: usize = 65_536;
 /// process. Replicas keep it where all of them find it, under the [`Handle`]; see
 /// [`Handle::opened_by`].
 ///
-/// Clones are the same. Everything is kept until the call it belongs to has ended, and no longer.
-pub struct Completions<T>(Arc<Mutex<HashMap<Handle, T>>>);
+/// Clones are the same. What was done counts until the call it belongs to has ended, and is
+/// forgotten some time after.
+pub struct Completions<T>(Arc<Mutex<Kept<T>>>);
+
+struct Kept<T> {
+    done: HashMap<Handle, T>,
+    /// At how many of them those are dropped that count no more.
+    sweep_at: usize,
+}
 
 impl<T: Clone> Completions<T> {
     /// Nothing was done yet.
@@ -44,30 +51,38 @@ impl<T: Clone> Completions<T> {
     ) -> Result<(), NotCompleted> {
         let now = Moment::from(SystemTime::now());
         let handle = Handle::opened_by(handle, subject, now).map_err(NotCompleted::Handle)?;
-        let mut done = self.done();
-        if done.len() >= MOST {
-            done.retain(|handle, _| now < handle.until());
+        let mut kept = self.kept();
+        // Now and then, so that each costs little: when there are twice as many as after the last.
+        if kept.done.len() >= kept.sweep_at {
+            kept.done.retain(|handle, _| now < handle.until());
+            kept.sweep_at = (2 * kept.done.len()).clamp(64, MOST);
         }
-        if done.len() >= MOST {
+        if kept.done.len() >= MOST {
             return Err(NotCompleted::Full);
         }
-        done.insert(handle, value);
+        kept.done.insert(handle, value);
         Ok(())
     }
 
     /// What came of it, if it was done.
     pub fn get(&self, handle: &Handle) -> Option<T> {
-        self.done().get(handle).cloned()
+        let now = Moment::from(SystemTime::now());
+        let kept = self.kept();
+        let value = kept.done.get(handle).filter(|_| now < handle.until());
+        value.cloned()
     }
 
-    fn done(&self) -> MutexGuard<'_, HashMap<Handle, T>> {
+    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T> Default for Completions<T> {
     fn default() -> Self {
-        Self(Arc::default())
+        Self(Arc::new(Mutex::new(Kept {
+            done: HashMap::new(),
+            sweep_at: 64,
+        })))
     }
 }
 
