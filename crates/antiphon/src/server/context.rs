@@ -378,7 +378,9 @@ impl<'a> Context<'a> {
                 Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
             }
             Ok(reply) => {
-                for key in dialogue.run().asking.pending() {
+                let run = dialogue.run();
+                let later = run.waits().then_some("later");
+                for key in run.asking.pending().chain(later) {
                     let fault = Fault::Swallowed { key: key.into() };
                     tracing::warn!(target = &*shown(self.target), "{fault}");
                     self.server.settings.faults.tell(fault);

@@ -139,7 +139,7 @@ impl Dialogue {
 
     /// Whether nothing is asked but to come back later.
     pub(super) fn waits(&self) -> bool {
-        self.run().later.is_some()
+        self.run().waits()
     }
 
     /// How long an answer that asks nothing is held back.
@@ -180,6 +180,11 @@ impl Run {
 
     pub(crate) fn flow(&mut self) -> FlowId {
         self.digester.flow()
+    }
+
+    /// Whether it was asked to come back later.
+    pub(crate) fn waits(&self) -> bool {
+        self.later.is_some()
     }
 
     /// Asks to come back later.
