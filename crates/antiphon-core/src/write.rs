@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use antiphon_types::{ErrorObject, MetaObject, meta::SERVER_INFO};
-use serde::Serialize;
+use antiphon_types::{ErrorObject, InputRequired, MetaObject, meta::SERVER_INFO};
+use serde::{Serialize, Serializer as _};
 
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
@@ -24,6 +24,51 @@ pub fn result(
 ) -> serde_json::Result<()> {
     let write = |out: &mut Vec<u8>| serde_json::to_writer(out, fields);
     framed(out, id, result_type, write, meta, identity)
+}
+
+/// Writes a result response that asks for input; its own `_meta` is not looked at.
+///
+/// # Errors
+/// When a question does not serialise; `out` is then as it was.
+pub fn input_required(
+    out: &mut Vec<u8>,
+    id: &str,
+    input: &InputRequired,
+    meta: Option<&MetaObject>,
+    identity: Option<&str>,
+) -> serde_json::Result<()> {
+    let write = |out: &mut Vec<u8>| {
+        out.push(b'{');
+        let requests = input.requests();
+        if requests.len() > 0 {
+            out.extend_from_slice(br#""inputRequests":"#);
+            serde_json::Serializer::new(&mut *out).collect_map(requests)?;
+        }
+        if let Some(state) = input.state() {
+            if out.last() != Some(&b'{') {
+                out.push(b',');
+            }
+            out.extend_from_slice(br#""requestState":"#);
+            string(out, state)?;
+        }
+        out.push(b'}');
+        Ok(())
+    };
+    framed(out, id, "input_required", write, meta, identity)
+}
+
+/// Writes a string. Those that need no escapes, as states do not, are found out in far fewer steps
+/// than it takes to look at each character for one.
+fn string(out: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
+    let plain = |byte: u8| (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
+    if !text.bytes().fold(true, |all, byte| all & plain(byte)) {
+        return serde_json::to_writer(out, text);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+    Ok(())
 }
 
 /// Writes a result response whose members are JSON text already: an object, as for [`result`].
@@ -196,6 +241,7 @@ pub fn notification(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use antiphon_types::InputRequest;
     use serde_json::{Map, Value, json};
 
     fn written(fields: &Value, meta: Option<&Value>, identity: Option<&str>) -> String {
@@ -209,6 +255,29 @@ mod tests {
         });
         result(&mut out, "7", "complete", fields, meta.as_ref(), identity).expect("written");
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    /// As it would be if each part were written by itself.
+    #[test]
+    fn what_asks_for_input_is_written_as_it_reads() {
+        let one = InputRequired::ask("roots", InputRequest::roots());
+        for input in [
+            one.clone(),
+            one.clone().and("again", InputRequest::roots()),
+            one.clone().with_state("eyJ-_09"),
+            one.with_state("\"quoted\" \\ \n ü \u{2028}"),
+            InputRequired::later("x".repeat(1000)),
+            InputRequired::later(""),
+            InputRequired::later("\u{1f}"),
+        ] {
+            let (mut plain, mut written) = (Vec::new(), Vec::new());
+            result(&mut plain, "7", "input_required", &input, None, Some("{}")).expect("written");
+            input_required(&mut written, "7", &input, None, Some("{}")).expect("written");
+            assert_eq!(
+                String::from_utf8_lossy(&written),
+                String::from_utf8_lossy(&plain)
+            );
+        }
     }
 
     #[test]

@@ -62,7 +62,11 @@ impl Writer<'_, '_> {
             Reply::InputRequired(mut input) => {
                 gate(self.call, &input)?;
                 let meta = input.take_meta();
-                self.write("input_required", &input, meta.as_ref())?;
+                let identity = self.endpoint.identity.as_deref().map(RawValue::get);
+                self.out.reserve(384 + input.state().map_or(0, str::len));
+                let id = self.call.id;
+                write::input_required(self.out, id, &input, meta.as_ref(), identity)
+                    .map_err(|error| self.unwritable(&error))?;
                 return Ok(Observed::InputRequired);
             }
         };
@@ -77,18 +81,9 @@ impl Writer<'_, '_> {
         result: &impl Serialize,
         meta: Option<&MetaObject>,
     ) -> Result<(), ErrorObject> {
-        self.write("complete", result, meta)
-    }
-
-    fn write(
-        &mut self,
-        kind: &str,
-        result: &impl Serialize,
-        meta: Option<&MetaObject>,
-    ) -> Result<(), ErrorObject> {
         let identity = self.endpoint.identity.as_deref().map(RawValue::get);
         self.out.reserve(384);
-        write::result(self.out, self.call.id, kind, result, meta, identity)
+        write::result(self.out, self.call.id, "complete", result, meta, identity)
             .map_err(|error| self.unwritable(&error))
     }
 

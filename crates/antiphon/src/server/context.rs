@@ -387,14 +387,15 @@ impl<'a> Context<'a> {
                 }
                 Ok(reply)
             }
-            Err(stop) => Err(match stop.why() {
-                Why::Ask(by_hand) => match dialogue.questions(Some(by_hand)) {
-                    Some(all) => Stop::ask(all),
-                    None => Stop::asked(),
-                },
-                Why::Asked => dialogue.questions(None).map_or_else(Stop::asked, Stop::ask),
-                why => Stop::because(why),
-            }),
+            Err(stop) => {
+                let by_hand = match stop.why() {
+                    Why::Ask(by_hand) => Some(by_hand),
+                    Why::Asked => None,
+                    why => return Err(Stop::because(why)),
+                };
+                let all = dialogue.questions(by_hand).ok_or_else(Stop::asked)?;
+                Ok(Reply::InputRequired(all))
+            }
         }
     }
 

@@ -40,7 +40,8 @@ pub(crate) struct Dialogue {
 pub(crate) struct Run {
     pub(crate) asking: Asking,
     secret: Secret,
-    digester: Digester,
+    /// Nothing while another has it.
+    digester: Option<Digester>,
     later: Option<Duration>,
     /// A mistake of the author's, which ends the call whatever the handler makes of it.
     pub(crate) broken: Option<Error>,
@@ -66,10 +67,11 @@ impl Leg<'_> {
 
     fn begin_dialogue(&self, call: &raw::Call<'_>, random: [u8; 16]) -> Dialogue {
         let limits = self.settings.asking;
-        let (asking, secret, deadline) = match &self.opened {
+        let (asking, secret, digester, deadline) = match &self.opened {
             None => (
                 Asking::first(limits),
                 Secret::new(random),
+                None,
                 self.settings.now().after(self.settings.call_deadline()),
             ),
             Some(opened) => {
@@ -77,16 +79,16 @@ impl Leg<'_> {
                     let answer = self.answers.raw(key)?;
                     Some((key, RawValue::get(answer)))
                 });
-                let (ledger, claims) = (opened.take_ledger(), &opened.claims);
+                let ((ledger, digester), claims) = (opened.take(), &opened.claims);
                 let asking = Asking::next(ledger, claims.round, answers, limits);
-                (asking, claims.secret.clone(), claims.deadline)
+                (asking, claims.secret.clone(), digester, claims.deadline)
             }
         };
         let principal = call.principal().and_then(|who| who.subject.clone());
         Dialogue {
             run: Mutex::new(Run {
                 asking,
-                digester: secret.digester(),
+                digester,
                 secret,
                 later: None,
                 broken: None,
@@ -121,12 +123,17 @@ impl Dialogue {
 
     /// What a link says of this call and the question under this key.
     pub(crate) fn handle(&self, key: &str) -> Handle {
-        let question = self.run().digester.of(Of::Link, key.as_bytes());
+        let question = self.run().digester().of(Of::Link, key.as_bytes());
         Handle::new(&question, self.deadline, self.subject.as_deref())
     }
 
-    pub(super) fn secret(&self) -> Secret {
-        self.run().secret.clone()
+    /// The secret of the call, and what makes digests of it.
+    pub(super) fn secret(&self) -> (Secret, Digester) {
+        let mut run = self.run();
+        let secret = run.secret.clone();
+        let digester = run.digester.take();
+        let digester = digester.unwrap_or_else(|| secret.digester());
+        (secret, digester)
     }
 
     pub(super) fn deadline(&self) -> Moment {
@@ -168,18 +175,22 @@ impl Dialogue {
 }
 
 impl Run {
+    fn digester(&mut self) -> &mut Digester {
+        self.digester.get_or_insert_with(|| self.secret.digester())
+    }
+
     /// What a question is known by.
     pub(crate) fn digest(&mut self, canonical: &[u8]) -> Digest {
-        self.digester.of(Of::Question, canonical)
+        self.digester().of(Of::Question, canonical)
     }
 
     /// The same in every round of this call, and in no other.
     pub(crate) fn key(&mut self, key: &str) -> Digest {
-        self.digester.of(Of::Key, key.as_bytes())
+        self.digester().of(Of::Key, key.as_bytes())
     }
 
     pub(crate) fn flow(&mut self) -> FlowId {
-        self.digester.flow()
+        self.digester().flow()
     }
 
     /// Whether it was asked to come back later.

@@ -20,7 +20,7 @@ use antiphon_core::{
     negotiate::shown,
     seal::{
         claims::{self, Claims, Method, Request},
-        digest::{FlowId, Secret},
+        digest::{Digester, FlowId, Secret},
         guard::{Fingerprint, Holder},
         refusal::Refusal,
     },
@@ -67,8 +67,8 @@ struct Opened {
     rounds: u16,
     /// Whether something was asked or done that later rounds have to know.
     carries: bool,
-    /// What the dialogue begins with.
-    ledger: Mutex<Ledger>,
+    /// What the dialogue begins with, and makes digests with.
+    ledger: Mutex<(Ledger, Option<Digester>)>,
     answers: Fingerprint,
 }
 
@@ -212,18 +212,18 @@ impl<'a> Leg<'a> {
 }
 
 impl Opened {
-    fn new(claims: Claims, mut ledger: Ledger, answers: Fingerprint) -> Self {
+    fn new(claims: Claims, mut ledger: Ledger, digester: Digester, answers: Fingerprint) -> Self {
         Self {
             state: ledger.state.take(),
             rounds: ledger.rounds.unwrap_or(claims.round),
             carries: !ledger.questions.is_empty() || !ledger.steps.is_empty(),
-            ledger: Mutex::new(ledger),
+            ledger: Mutex::new((ledger, Some(digester))),
             claims,
             answers,
         }
     }
 
-    fn take_ledger(&self) -> Ledger {
+    fn take(&self) -> (Ledger, Option<Digester>) {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut ledger)
     }

@@ -55,7 +55,7 @@ impl<'a> Leg<'a> {
                     leg.answers.keys(),
                     leg.settings.now().since(claims.issued),
                 );
-                leg.opened = Some(Box::new(Opened::new(claims, ledger, fingerprint)));
+                leg.opened = Some(Box::new(Opened::new(claims, ledger, digester, fingerprint)));
                 Ok(leg)
             }
             Err(trouble) => Err(leg.refuse(trouble, flow)),

@@ -44,12 +44,17 @@ impl Leg<'_> {
         })?;
         let audience = settings.own_audience();
         let dialogue = self.dialogue_to_carry(call)?;
-        let secret = match (&self.opened, dialogue) {
-            (Some(opened), _) => opened.claims.secret.clone(),
-            (None, Some(dialogue)) => dialogue.secret(),
-            (None, None) => Secret::new(*secret),
+        let (secret, mut digester) = match (dialogue, &self.opened) {
+            (Some(dialogue), _) => dialogue.secret(),
+            (None, opened) => {
+                let secret = match opened {
+                    Some(opened) => opened.claims.secret.clone(),
+                    None => Secret::new(*secret),
+                };
+                let digester = secret.digester();
+                (secret, digester)
+            }
         };
-        let mut digester = secret.digester();
         let claims = match &self.opened {
             Some(opened) => opened
                 .claims
