@@ -216,3 +216,63 @@ async fn a_key_has_a_length() {
         }
     }
 }
+
+/// What is left blank is left out, however a client says so; and nothing is chosen twice.
+#[tokio::test]
+async fn a_blank_field_is_left_out_and_a_choice_is_made_once() {
+    #[derive(Form)]
+    struct Trip {
+        nights: Option<u8>,
+        #[form(options("sea", "hills"), min_items = 2)]
+        places: Vec<String>,
+    }
+    async fn trip(ask: Ask) -> Result<String, Stop> {
+        let Trip { nights, places } = ask.form("trip", "Where to?")?;
+        Ok(format!("{nights:?} {places:?}"))
+    }
+    let server = Server::new("trip", "1.0").tool("trip", trip);
+    let people = Script::new()
+        .answer(
+            "trip",
+            accepted(&json!({ "nights": null, "places": ["sea", "sea"] })),
+        )
+        .answer(
+            "trip",
+            accepted(&json!({ "nights": null, "places": ["sea", "hills"] })),
+        );
+    let played = people.call_tool(&server, "trip", ()).await;
+    assert_eq!(played.text(), r#"None ["sea", "hills"]"#);
+    let message = played.message("trip");
+    assert!(
+        message.contains("`places`: must not have an item twice"),
+        "{message}"
+    );
+    assert!(!message.contains("nights"), "{message}");
+}
+
+/// Each answer may be large, but not all of them.
+#[tokio::test]
+async fn what_a_call_carries_is_bounded() {
+    async fn hoard(ask: Ask) -> Result<String, Stop> {
+        for at in 0..8 {
+            let _: Name = ask.form(&format!("name {at}"), "Name?")?;
+        }
+        Ok("all".to_owned())
+    }
+    let server = Server::new("hoard", "1.0").tool("hoard", hoard);
+    let long = "x".repeat(200 << 10);
+    let people = (0..8).fold(Script::new(), |script, at| {
+        script
+            .accept(format!("name {at}"), json!({ "name": long }))
+            .optional()
+    });
+    let played = people.call_tool(&server, "hoard", ()).await;
+    let error = played.error();
+    assert_eq!(error.code, -32603);
+    assert!(error.message.contains("too large"), "{}", error.message);
+    assert_eq!(
+        played.rounds().len(),
+        6,
+        "5 answers of 200 KiB are carried in 1 MiB"
+    );
+}

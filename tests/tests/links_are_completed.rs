@@ -39,6 +39,8 @@ async fn what_is_behind_a_link_counts_once_it_is_done() {
             let handle = handle_of(&url);
             page.complete(handle, Some("ada"), "Ada".to_owned())
                 .expect("a good link");
+            let again = page.complete(handle, Some("eve"), "Eve".to_owned());
+            assert_eq!(again, Err(NotCompleted::Before));
         }
     });
     let played = people.call_tool(&server(&accounts), "balance", ()).await;

@@ -23,7 +23,7 @@ pub struct Limits {
     pub questions: usize,
     /// How often a question is asked again because its answer is not usable: 3.
     pub tries: u8,
-    /// Bytes of one answer: 64 KiB.
+    /// Bytes of one answer: 256 KiB.
     pub answer_bytes: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for Limits {
             rounds: 32,
             questions: 32,
             tries: 3,
-            answer_bytes: 64 * 1024,
+            answer_bytes: 256 * 1024,
         }
     }
 }
@@ -392,13 +392,18 @@ fn lines(errors: &[String]) -> String {
 
 /// Tells the user what was wrong with the last answer.
 fn explain(request: &mut InputRequest, note: &str) {
-    let message = match request {
-        InputRequest::Elicit(ElicitRequestParams::Form(form)) => &mut form.message,
-        InputRequest::Elicit(ElicitRequestParams::Url(url)) => &mut url.message,
+    let (message, what) = match request {
+        InputRequest::Elicit(ElicitRequestParams::Form(form)) => {
+            (&mut form.message, "The last answer could not be used:")
+        }
+        InputRequest::Elicit(ElicitRequestParams::Url(url)) => {
+            (&mut url.message, "It does not go on yet:")
+        }
         _ => return,
     };
-    message.push_str("\n\nThe last answer could not be used:\n");
-    message.push_str(note);
+    for part in ["\n\n", what, "\n", note] {
+        message.push_str(part);
+    }
 }
 
 #[cfg(test)]

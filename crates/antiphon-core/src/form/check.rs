@@ -94,7 +94,8 @@ impl fmt::Display for Broken<'_> {
 
 /// Tells every rule of `field` that `value` breaks.
 ///
-/// Keywords that a form does not have are not looked at, except for `uniqueItems`.
+/// Keywords that a form does not have are not looked at, except for a `uniqueItems` that is false:
+/// otherwise nothing is chosen twice.
 pub fn check<'a>(field: &'a PrimitiveSchema, value: &Value, broken: &mut dyn FnMut(Broken<'a>)) {
     match field {
         PrimitiveSchema::String(field) => text(field, value, broken),
@@ -213,8 +214,9 @@ impl<'a, I: Iterator<Item = &'a str> + Clone> Many<'a, I> {
         if !items.iter().all(known) {
             return broken(Broken::NoOption(self.options.collect()));
         }
-        // Every item is an option now: more items than options cannot be all different.
-        let unique = self.extra.get("uniqueItems") == Some(&Value::Bool(true));
+        // Every item is an option now: more items than options cannot be all different. To choose
+        // one twice is to choose it, unless the schema says otherwise.
+        let unique = self.extra.get("uniqueItems") != Some(&Value::Bool(false));
         if unique && has_twins(items, self.options.count()) {
             broken(Broken::Twice);
         }

@@ -117,6 +117,8 @@ impl Definition {
         let mut lines = Vec::new();
         for ((name, field), rule) in self.schema().properties.iter().zip(&self.rules) {
             match content.get(name) {
+                // As clients leave a field blank.
+                Some(Value::Null) if !rule.required => {}
                 Some(value) => rule.errors(name, field, value, &mut lines),
                 None if rule.required && all => lines.push(line(name, &Broken::Missing)),
                 None => {}

@@ -292,7 +292,8 @@ impl<T: Field> Field for Option<T> {
 
     fn read(value: Option<Value>) -> Option<Self> {
         match value {
-            None => Some(None),
+            // As clients leave a field blank.
+            None | Some(Value::Null) => Some(None),
             value => T::read(value).map(Some),
         }
     }
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_none() {
         assert_eq!(Option::<u8>::read(None), Some(None));
-        assert_eq!(Option::<u8>::read(Some(json!(null))), None);
+        assert_eq!(Option::<u8>::read(Some(json!(null))), Some(None));
         assert_eq!(u8::read(None), None);
     }
 }

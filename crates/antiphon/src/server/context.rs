@@ -238,13 +238,16 @@ impl<'a> Context<'a> {
         if !self.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
-        match self.leg {
-            Some(leg) if leg.brings_state() => match leg.claim(self.call).await? {
-                Claimed::Run => Ok(()),
-                Claimed::Repeat => Err(Stop::because(Why::Repeat)),
-            },
-            _ => Ok(()),
+        let Some(leg) = self.leg else {
+            return Ok(());
+        };
+        if leg.brings_state()
+            && let Claimed::Repeat = leg.claim(self.call).await?
+        {
+            return Err(Stop::because(Why::Repeat));
         }
+        leg.set_ready();
+        Ok(())
     }
 
     /// The answer that the state got when it was used before.

@@ -18,6 +18,10 @@ pub(crate) enum Fault {
     Drift { key: String },
     /// It asked within `once`.
     AskedWithin { key: String },
+    /// An extractor asked that does not say so.
+    AskedEarly { key: String },
+    /// What came of a step cannot be read back.
+    Unreadable { key: String },
     /// It did two things under one key of `once`.
     Twice { key: String },
 }
@@ -50,6 +54,16 @@ impl fmt::Display for Fault {
                 f,
                 "`{key}` was asked for within `once`, which runs from its beginning to its end; \
                  ask before it or after it"
+            ),
+            Self::AskedEarly { key } => write!(
+                f,
+                "`{key}` was asked for early, by an extractor that does not say that it asks; give \
+                 it `const ASKS: bool = true`"
+            ),
+            Self::Unreadable { key } => write!(
+                f,
+                "what came of the step `{key}` cannot be read back from JSON as its type; have it \
+                 return something that can"
             ),
             Self::Twice { key } => write!(
                 f,
@@ -95,6 +109,8 @@ mod tests {
             (Fault::AskedLate { key: key() }, "late", "ask before"),
             (Fault::Drift { key: key() }, "drifts", "of the arguments"),
             (Fault::AskedWithin { key: key() }, "within", "ask before"),
+            (Fault::AskedEarly { key: key() }, "early", "ASKS: bool"),
+            (Fault::Unreadable { key: key() }, "read back", "that can"),
             (Fault::Twice { key: key() }, "twice", "a key of its own"),
         ] {
             let text = fault.to_string();

@@ -28,6 +28,8 @@ use crate::{
 /// What a handler asks and has done. Handlers share it with whatever they start.
 pub(crate) struct Dialogue {
     run: Mutex<Run>,
+    /// Whether all that may refuse the call has been looked at.
+    ready: AtomicBool,
     over: AtomicBool,
     deadline: Moment,
     /// Who calls, as far as somebody who opens a link can be compared with that.
@@ -94,6 +96,7 @@ impl Leg<'_> {
                 broken: None,
                 steps: Vec::new(),
             }),
+            ready: AtomicBool::new(self.ready.load(Ordering::Acquire)),
             over: AtomicBool::new(false),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
@@ -110,6 +113,16 @@ impl Dialogue {
     /// From here on nothing can be asked any more.
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Release);
+    }
+
+    /// From here on something can be asked.
+    pub(super) fn begin(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// Whether the call may still be refused, and so nothing can be asked yet.
+    pub(crate) fn is_early(&self) -> bool {
+        !self.ready.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_over(&self) -> bool {

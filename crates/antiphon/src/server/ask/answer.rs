@@ -80,7 +80,7 @@ impl<T> Answer<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a form, nor an `Answer` with one",
     label = "no form",
-    note = "a form is a struct with `#[derive(Form)]`"
+    note = "a form is a struct with `#[derive(Form)]`; name it, as in `let answer: Confirm = ask.form(..)?`"
 )]
 pub trait FromAnswer: Sized {
     /// The form.

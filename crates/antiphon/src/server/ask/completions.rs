@@ -38,11 +38,12 @@ impl<T: Clone> Completions<T> {
     /// Notes that `subject` has done what is behind a link, and what came of it. Call this from
     /// the page behind the link, with the handle out of its URL and with whom the page knows to be
     /// signed in: one who was sent a link that was made for another must not complete it
-    /// (ELIC-S-32).
+    /// (ELIC-S-32). A call that nobody is known to have made, on stdio say, has links that are for
+    /// anybody who has them.
     ///
     /// # Errors
-    /// If the link was made for somebody else, or is none of ours, or is too old; or if there is no
-    /// room.
+    /// If the link was made for somebody else, or is none of ours, or is too old; if it was completed
+    /// before, which stays as it is; or if there is no room.
     pub fn complete(
         &self,
         handle: &str,
@@ -56,6 +57,9 @@ impl<T: Clone> Completions<T> {
         if kept.done.len() >= kept.sweep_at {
             kept.done.retain(|handle, _| now < handle.until());
             kept.sweep_at = (2 * kept.done.len()).clamp(64, MOST);
+        }
+        if kept.done.contains_key(&handle) {
+            return Err(NotCompleted::Before);
         }
         if kept.done.len() >= MOST {
             return Err(NotCompleted::Full);
@@ -104,6 +108,8 @@ impl<T> fmt::Debug for Completions<T> {
 pub enum NotCompleted {
     /// The handle is not good, or not for this user.
     Handle(BadHandle),
+    /// It was completed before.
+    Before,
     /// Too much is kept already.
     Full,
 }
@@ -112,6 +118,7 @@ impl fmt::Display for NotCompleted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Handle(bad) => bad.fmt(f),
+            Self::Before => f.write_str("this link was used before"),
             Self::Full => f.write_str("there is no room; try again later"),
         }
     }

@@ -10,7 +10,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use antiphon_core::{asking::Unanswered, link::Handle, question::Kind};
 use antiphon_types::{
-    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
+    ClientCapabilities, CreateMessageRequestParams as Sample, CreateMessageResult, ElicitAction,
     ElicitRequestParams, ElicitResult, ErrorObject, InputRequest, ListRootsResult, Root, decode,
 };
 use serde_json::{Map, Value, value::RawValue};
@@ -192,12 +192,8 @@ impl Ask {
     ///
     /// # Errors
     /// As [`form`](Self::form).
-    pub fn sample(
-        &self,
-        key: &str,
-        sample: impl Into<CreateMessageRequestParams>,
-    ) -> Result<CreateMessageResult, Stop> {
-        self.any(key, sample.into().into(), "a message of a model")
+    pub fn sample(&self, key: &str, sample: Sample) -> Result<CreateMessageResult, Stop> {
+        self.any(key, sample.into(), "a message of a model")
     }
 
     /// Asks for the workspace roots.
@@ -270,7 +266,7 @@ impl Ask {
         self.ask(
             key,
             &canonical,
-            |answer| decode(answer).map_err(|_| vec![format!("must be {what}")]),
+            |answer| decode(answer).map_err(|_| vec![wrong(answer, &format!("must be {what}"))]),
             || request,
         )
     }
@@ -311,6 +307,9 @@ impl Ask {
         let key = || key.to_owned();
         if self.dialogue.is_over() {
             return Err(self.fault(Fault::AskedLate { key: key() }));
+        }
+        if self.dialogue.is_early() {
+            return Err(self.fault(Fault::AskedEarly { key: key() }));
         }
         if once::is_inside(&self.dialogue) {
             return Err(self.fault(Fault::AskedWithin { key: key() }));
@@ -369,13 +368,16 @@ fn filled_in<T>(
 }
 
 fn elicited(answer: &str) -> Result<ElicitResult, Vec<String>> {
-    decode(answer).map_err(|_| {
-        // What stands for an answer that was too large.
-        match decode::<String>(answer) {
-            Ok(why) if why.starts_with("has more than ") => vec![why],
-            _ => vec!["must be an object with `action` and, if accepted, `content`".to_owned()],
-        }
-    })
+    let rule = "must be an object with `action` and, if accepted, `content`";
+    decode(answer).map_err(|_| vec![wrong(answer, rule)])
+}
+
+/// What is wrong with what is no answer: a rule, or that it was too large and not kept.
+fn wrong(answer: &str, rule: &str) -> String {
+    match decode::<String>(answer) {
+        Ok(why) if why.starts_with("has more than ") => why,
+        _ => rule.to_owned(),
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -390,8 +392,9 @@ impl<S: Sync> FromCall<S> for Ask {
 }
 
 impl Context<'_> {
-    /// Asks for what only the user has: how extractors ask, whose
-    /// [`ASKS`](crate::FromCall::ASKS) should say so.
+    /// Asks for what only the user has: how extractors ask. They must say so by
+    /// [`ASKS`](crate::FromCall::ASKS), or nothing can be asked yet: that the state of a call is
+    /// used once is made sure only when all that may refuse the call has been looked at.
     ///
     /// # Errors
     /// If nothing can be asked here: in completions, lists and subscriptions (MRTR-S-03).

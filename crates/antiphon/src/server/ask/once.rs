@@ -72,12 +72,8 @@ impl Ask {
                 .get_or_try_init(|| self.run_step(key, work))
                 .await?;
             begun.had.store(true, Ordering::Relaxed);
-            serde_json::from_str(result).map_err(|error| {
-                tracing::error!(key, %error, "what came of a step is not of its type");
-                Stop::fail(format!(
-                    "What came of `{key}` is not of its type: call again."
-                ))
-            })
+            let read = serde_json::from_str(result);
+            read.map_err(|_| self.fault(Fault::Unreadable { key: key.into() }))
         }
     }
 
