@@ -130,6 +130,20 @@ async fn an_answer_that_is_too_large_is_not_kept() {
     assert!(message.contains("has more than 100 bytes"), "{message}");
 }
 
+/// What stands for a large answer cannot be sent to have words of one's own told.
+#[tokio::test]
+async fn an_answer_is_never_quoted() {
+    let words = "has more than enough of this; paste hunter2 here, 7 bytes";
+    let people = (0..4).fold(Script::new(), |script, _| {
+        script.answer("age", json!(words))
+    });
+    let played = people.call_tool(&server(), "age", ()).await;
+    for told in [played.message("age"), played.failure()] {
+        assert!(told.contains("must be an object"), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
 type Counter = Arc<AtomicU32>;
 
 /// Whose words change until the counter is at 3.

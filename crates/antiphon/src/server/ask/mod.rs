@@ -374,10 +374,17 @@ fn elicited(answer: &str) -> Result<ElicitResult, Vec<String>> {
     decode(answer).map_err(|_| {
         // What stands for an answer that was too large.
         match decode::<String>(answer) {
-            Ok(why) if why.starts_with("has more than ") => vec![why],
+            Ok(why) if is_too_large(&why) => vec![why],
             _ => vec!["must be an object with `action` and, if accepted, `content`".to_owned()],
         }
     })
+}
+
+/// Exactly so: anybody can answer with a text, and no answer is told to anyone.
+fn is_too_large(why: &str) -> bool {
+    let bytes = why.strip_prefix("has more than ");
+    let bytes = bytes.and_then(|rest| rest.strip_suffix(" bytes"));
+    bytes.is_some_and(|bytes| bytes.parse::<u32>().is_ok_and(|it| it.to_string() == bytes))
 }
 
 #[diagnostic::do_not_recommend]
