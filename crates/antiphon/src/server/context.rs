@@ -417,8 +417,15 @@ impl<'a> Context<'a> {
         attached.or_else(|| self.call.extensions()?.get::<T>().cloned())
     }
 
-    /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses.
+    /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses,
+    /// or asks.
     pub fn stop(&self, stop: Stop) -> Outcome {
+        let stop = match (stop.why(), self.leg.and_then(Leg::begun_dialogue)) {
+            (Why::Asked, Some(dialogue)) => {
+                dialogue.questions(None).map_or_else(Stop::asked, Stop::ask)
+            }
+            (why, _) => Stop::because(why),
+        };
         match self.kind() {
             CallKind::Tool => CallToolResult::wrap(CallToolResult::stopped(self, stop)),
             CallKind::Prompt => GetPromptResult::wrap(GetPromptResult::stopped(self, stop)),
