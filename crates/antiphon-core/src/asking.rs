@@ -49,6 +49,8 @@ pub struct Asking {
     /// The keys of the answers that came in this round.
     fresh: Vec<String>,
     asked: Vec<Asked>,
+    /// How many steps were done in earlier runs.
+    done_before: usize,
     limits: Limits,
 }
 
@@ -122,6 +124,7 @@ impl Asking {
             };
         }
         Self {
+            done_before: ledger.steps.len(),
             ledger,
             round,
             fresh,
@@ -305,6 +308,11 @@ impl Asking {
             round: self.round,
             result,
         });
+    }
+
+    /// Whether a step was done in this run.
+    pub fn has_done(&self) -> bool {
+        self.ledger.steps.len() > self.done_before
     }
 
     /// What the next round has to know, if these are the keys that it is asked under.
@@ -651,11 +659,13 @@ mod tests {
         let mut asking = Asking::first(Limits::default());
         assert_eq!(asking.done("charge"), Ok(None));
         asking.note_done("charge", "1".to_owned());
+        assert!(asking.has_done());
         asking.note_done("charge", "2".to_owned());
         for _ in 0..3 {
             assert_eq!(asking.done("charge"), Ok(Some("1")));
             asking = next(&asking, &[]);
             asking.note_done("charge", "3".to_owned());
+            assert!(!asking.has_done(), "in this run");
             assert_eq!(asking.next_ledger(|_| true).steps.len(), 1);
         }
     }

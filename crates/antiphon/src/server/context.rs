@@ -372,6 +372,17 @@ impl<'a> Context<'a> {
         if let Some(error) = dialogue.run().broken.take() {
             return Err(error.into());
         }
+        let asks = match &ended {
+            Ok(reply) => matches!(reply, Reply::InputRequired(_)),
+            Err(stop) => stop.asks(),
+        };
+        if let Some(key) = dialogue.unfinished().filter(|_| asks) {
+            let fault = Fault::Unfinished { key };
+            tracing::error!(target = &*shown(self.target), "{fault}");
+            let error = ErrorObject::internal(format!("Internal error: {fault}"));
+            self.server.settings.faults.tell(fault);
+            return Err(error.into());
+        }
         match ended {
             Ok(Reply::InputRequired(by_hand)) => {
                 let all = dialogue.questions(Some(by_hand));

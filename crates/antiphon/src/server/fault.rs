@@ -20,6 +20,10 @@ pub(crate) enum Fault {
     AskedWithin { key: String },
     /// It did two things under one key of `once`.
     Twice { key: String },
+    /// It went on, or asked, while the work of `once` was neither done nor had failed.
+    Unfinished { key: String },
+    /// It began the work of `once` before the state was claimed.
+    Unclaimed { key: String },
 }
 
 impl fmt::Display for Fault {
@@ -55,6 +59,18 @@ impl fmt::Display for Fault {
                 f,
                 "the key `{key}` was used for `once` twice in one run, and the second would get \
                  what came of the first; give each step a key of its own"
+            ),
+            Self::Unfinished { key } => write!(
+                f,
+                "the work of `once` under `{key}` was begun and left: nobody knows how much of it \
+                 was done, and it would be done again; await it to its end before anything else \
+                 is asked, and put no timeout around it but within"
+            ),
+            Self::Unclaimed { key } => write!(
+                f,
+                "the work of `once` under `{key}` was to be done before the state was claimed, \
+                 and so for everybody who sends it again; do it in the handler, or in an \
+                 extractor whose `ASKS` is true"
             ),
         }
     }
@@ -96,6 +112,8 @@ mod tests {
             (Fault::Drift { key: key() }, "drifts", "of the arguments"),
             (Fault::AskedWithin { key: key() }, "within", "ask before"),
             (Fault::Twice { key: key() }, "twice", "a key of its own"),
+            (Fault::Unfinished { key: key() }, "left", "await it"),
+            (Fault::Unclaimed { key: key() }, "claimed", "do it in"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

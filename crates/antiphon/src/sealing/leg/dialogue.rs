@@ -30,6 +30,8 @@ use crate::{
 pub(crate) struct Dialogue {
     run: Mutex<Run>,
     over: AtomicBool,
+    /// Whether the state is claimed, if there is one: what is done before that may be done twice.
+    claimed: AtomicBool,
     deadline: Moment,
     /// Who calls, as far as somebody who opens a link can be compared with that.
     subject: Option<String>,
@@ -78,6 +80,7 @@ impl Leg<'_> {
                 steps: HashMap::new(),
             }),
             over: AtomicBool::new(false),
+            claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
@@ -97,6 +100,26 @@ impl Dialogue {
 
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_claimed(&self) {
+        self.claimed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Acquire)
+    }
+
+    /// Work that was begun, and of which nobody knows how it ends.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        let run = self.run();
+        let mut open = run.steps.iter().filter(|(_, begun)| begun.is_open());
+        open.next().map(|(key, _)| key.clone())
+    }
+
+    /// Whether something was done in this run that no state tells of yet.
+    pub(super) fn has_done(&self) -> bool {
+        self.run().asking.has_done()
     }
 
     /// What the client declared.

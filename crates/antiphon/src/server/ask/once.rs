@@ -22,6 +22,14 @@ pub(crate) struct Begun {
     result: OnceCell<String>,
     /// Whether somebody has had it.
     had: AtomicBool,
+    /// Whether its work was begun, and neither was done nor has failed.
+    open: AtomicBool,
+}
+
+impl Begun {
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
+    }
 }
 
 impl Ask {
@@ -47,6 +55,9 @@ impl Ask {
     /// before the first is done share it. A failure is not remembered: the next round tries again.
     /// Nothing can be asked within.
     ///
+    /// Work that was begun has to be awaited to its end. If the handler drops it, or asks while it
+    /// goes on elsewhere, nobody knows what was done: it is not begun again, and the call fails.
+    ///
     /// What is done is known from the next state on, so a process that ends before it has sent
     /// that may do it again when the client does. Give an
     /// [`idempotency_key`](Self::idempotency_key) to services that take one.
@@ -69,11 +80,13 @@ impl Ask {
             let begun = begun?;
             let result = begun
                 .result
-                .get_or_try_init(|| self.run_step(key, work))
+                .get_or_try_init(|| self.run_step(key, &begun, work))
                 .await?;
             begun.had.store(true, Ordering::Relaxed);
             serde_json::from_str(result).map_err(|error| {
-                tracing::error!(key, %error, "what came of a step is not of its type");
+                // Where, and not what: the error's own text quotes it.
+                let (line, column) = (error.line(), error.column());
+                tracing::error!(key, line, column, "what came of a step is not of its type");
                 Stop::fail(format!(
                     "What came of `{key}` is not of its type: call again."
                 ))
@@ -100,20 +113,41 @@ impl Ask {
     async fn run_step<T: Serialize>(
         &self,
         key: &str,
+        begun: &Begun,
         work: impl AsyncFnOnce() -> Result<T, Stop>,
     ) -> Result<String, Stop> {
-        let done = {
-            let run = self.dialogue.run();
-            run.asking.done(key).ok().flatten().map(str::to_owned)
-        };
-        if let Some(done) = done {
+        if let Some(done) = self.open_step(key, begun).map_err(|it| self.fault(it))? {
             return Ok(done);
         }
-        let value = inside(&self.dialogue, work()).await?;
-        let result = serde_json::to_string(&value)?;
+        let ended = inside(&self.dialogue, work()).await;
+        let ended = ended.and_then(|value| Ok(serde_json::to_string(&value)?));
         let mut run = self.dialogue.run();
-        run.asking.note_done(key, result.clone());
-        Ok(result)
+        if let Ok(result) = &ended {
+            run.asking.note_done(key, result.clone());
+        }
+        begun.open.store(false, Ordering::Relaxed);
+        ended
+    }
+
+    /// What came of the work, if it was done; else it is to be done now.
+    fn open_step(&self, key: &str, begun: &Begun) -> Result<Option<String>, Fault> {
+        // Under the lock, like the look at what is open when the handler has ended.
+        let run = self.dialogue.run();
+        if let Some(done) = run.asking.done(key).ok().flatten() {
+            return Ok(Some(done.to_owned()));
+        }
+        let key = || key.to_owned();
+        if begun.is_open() {
+            return Err(Fault::Unfinished { key: key() });
+        }
+        if self.dialogue.is_over() {
+            return Err(Fault::AskedLate { key: key() });
+        }
+        if !self.dialogue.is_claimed() {
+            return Err(Fault::Unclaimed { key: key() });
+        }
+        begun.open.store(true, Ordering::Relaxed);
+        Ok(None)
     }
 }
 
