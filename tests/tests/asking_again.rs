@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use antiphon::{
-    Ask, Form, Server, State, Stop,
+    Ask, Form, Sample, Server, State, Stop,
     sealing::{AskLimits, Sealing},
     testing::Script,
 };
@@ -128,6 +128,22 @@ async fn an_answer_that_is_too_large_is_not_kept() {
     assert_eq!(played.text(), "18 in NO");
     let message = played.message("age");
     assert!(message.contains("has more than 100 bytes"), "{message}");
+}
+
+/// Models write long texts: the client has to know that it is this.
+#[tokio::test]
+async fn a_completion_that_is_too_large_is_told_to_be() {
+    async fn long(ask: Ask) -> Result<String, Stop> {
+        let said = ask.sample("long", Sample::user("Go on", 100))?;
+        Ok(said.model)
+    }
+    let server = Server::new("long", "1.0").tool("long", long);
+    let text = "x".repeat(70_000);
+    let people = (0..4).fold(Script::new(), |script, _| {
+        script.sample("long", text.as_str())
+    });
+    let failure = people.call_tool(&server, "long", ()).await.failure();
+    assert!(failure.contains("has more than 65536 bytes"), "{failure}");
 }
 
 /// What stands for a large answer cannot be sent to have words of one's own told.

@@ -9,9 +9,10 @@ use std::{
 };
 
 use antiphon::{
-    Ask, Context, Form, FromCall, Server, State, Stop,
+    Ask, Context, Form, FromCall, Layer, Next, Outcome, Server, State, Stop, Tool,
     sealing::{Codec, CodecError, Coding, Sealing},
     testing::Script,
+    types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
 };
 use antiphon_tests::{
     asking::{asked, retry},
@@ -284,6 +285,44 @@ async fn work_that_is_left_in_the_middle_is_not_begun_again() {
         assert!(told.contains("`work`"), "{tool}: {told}");
         assert_eq!(app.effects.load(Ordering::SeqCst), 1, "{tool}");
     }
+}
+
+/// Asks in place of a handler that takes too long.
+struct Hurry;
+
+impl Layer for Hurry {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        let longest = Duration::from_millis(5);
+        match tokio::time::timeout(longest, next.run(call)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let form = FormSchema::new().required("ok", BooleanSchema::new());
+                let question = ElicitRequestParams::form("Wait on?", form);
+                call.stop(Stop::ask(InputRequired::ask("confirm", question)))
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn work_that_a_layer_leaves_is_not_begun_again() {
+    let app = App::default();
+    async fn slow(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+        let work = ask.once("work", async || {
+            let number = app.effect();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(number)
+        });
+        Ok(format!("{}", work.await?))
+    }
+    let server: Server = Server::new("once", "1.0")
+        .add(Tool::new("slow", slow).layer(Hurry))
+        .with_state(app.clone());
+    let mut connection = Connection::memory(server);
+    let answer = connection.ask(&call(0, "slow", json!({}))).await;
+    answer.refused(-32603, 200);
+    assert!(answer.response.to_string().contains("`work`"));
+    assert_eq!(app.effects.load(Ordering::SeqCst), 1);
 }
 
 /// Has two minds about what comes of its work.

@@ -260,7 +260,7 @@ impl Ask {
         self.ask(
             key,
             &canonical,
-            |answer| decode(answer).map_err(|_| vec![format!("must be {what}")]),
+            |answer| decode(answer).map_err(|_| unread(answer, &format!("must be {what}"))),
             || request,
         )
     }
@@ -371,13 +371,17 @@ fn filled_in<T>(
 }
 
 fn elicited(answer: &str) -> Result<ElicitResult, Vec<String>> {
-    decode(answer).map_err(|_| {
-        // What stands for an answer that was too large.
-        match decode::<String>(answer) {
-            Ok(why) if is_too_large(&why) => vec![why],
-            _ => vec!["must be an object with `action` and, if accepted, `content`".to_owned()],
-        }
-    })
+    let rule = "must be an object with `action` and, if accepted, `content`";
+    decode(answer).map_err(|_| unread(answer, rule))
+}
+
+/// What is wrong with an answer that is none.
+fn unread(answer: &str, rule: &str) -> Vec<String> {
+    // What stands for an answer that was too large.
+    match decode::<String>(answer) {
+        Ok(why) if is_too_large(&why) => vec![why],
+        _ => vec![rule.to_owned()],
+    }
 }
 
 /// Exactly so: anybody can answer with a text, and no answer is told to anyone.
