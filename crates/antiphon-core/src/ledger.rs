@@ -26,13 +26,15 @@
 //!   7  the handle of a body kept in a store, 16 bytes; alone
 //! ```
 
+use std::fmt;
+
 use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
 
 /// Most bytes of a key.
 pub const LONGEST_KEY: usize = u8::MAX as usize;
 
 /// What a call carries from one round to the next.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// The keys of the pending questions that the author built.
     pub by_hand: Vec<String>,
@@ -62,7 +64,7 @@ pub struct Question {
 }
 
 /// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It is to be answered; what is told about the last answer, if that was not usable.
     Pending(String),
@@ -76,7 +78,7 @@ pub enum Standing {
 }
 
 /// Something that was done and is not done again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Step {
     /// Its key.
     pub key: String,
@@ -84,6 +86,39 @@ pub struct Step {
     pub round: u16,
     /// What came of it, JSON.
     pub result: String,
+}
+
+/// Nothing of what was answered, done or carried along.
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("by_hand", &self.by_hand)
+            .field("questions", &self.questions)
+            .field("steps", &self.steps)
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pending(_) => f.write_str("Pending(..)"),
+            Self::Answered { round, .. } => f
+                .debug_struct("Answered")
+                .field("round", round)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("key", &self.key)
+            .field("round", &self.round)
+            .finish_non_exhaustive()
+    }
 }
 
 const BY_HAND: u8 = 1;
@@ -407,6 +442,17 @@ mod tests {
             ["hand", "", "name", ""]
         );
         assert!(ledger.asks("name") && ledger.asks("hand") && !ledger.asks("region"));
+    }
+
+    #[test]
+    fn debug_shows_keys_and_no_values() {
+        let shown = format!("{:?}", full());
+        for key in ["hand", "name", "region", "charge"] {
+            assert!(shown.contains(key), "{shown}");
+        }
+        for value in ["is required", "decline", "42", "\"state\""] {
+            assert!(!shown.contains(value), "{shown}");
+        }
     }
 
     #[test]
