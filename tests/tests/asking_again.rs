@@ -146,6 +146,26 @@ async fn a_completion_that_is_too_large_is_told_to_be() {
     assert!(failure.contains("has more than 65536 bytes"), "{failure}");
 }
 
+/// There are clients whose SDK writes `null` for what a user left empty.
+#[tokio::test]
+#[ignore = "finding: `null` in an optional field is asked for again, and ends the call in the end"]
+async fn null_leaves_an_optional_field_out() {
+    #[derive(Form)]
+    struct Nick {
+        name: String,
+        nick: Option<String>,
+    }
+    async fn nick(ask: Ask) -> Result<String, Stop> {
+        let Nick { name, nick } = ask.form("nick", "Who?")?;
+        Ok(format!("{name} {nick:?}"))
+    }
+    let server = Server::new("nick", "1.0").tool("nick", nick);
+    let empty = accepted(json!({ "name": "Ada", "nick": null }));
+    let people = Script::new().answer("nick", empty);
+    let played = people.call_tool(&server, "nick", ()).await;
+    assert_eq!(played.text(), "Ada None");
+}
+
 /// What stands for a large answer cannot be sent to have words of one's own told.
 #[tokio::test]
 async fn an_answer_is_never_quoted() {
