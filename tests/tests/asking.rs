@@ -247,7 +247,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_it_lacks() {
             |handle| format!("https://a.example/{handle}"),
             |_| Some(()),
         );
-        (name?, roots?, link?);
+        let _ = (name?, roots?, link?);
         Ok("all".to_owned())
     }
     async fn able(ask: Ask) -> String {

@@ -31,7 +31,9 @@ async fn age(ask: Ask) -> Result<String, Stop> {
 }
 
 fn accepted(content: Value) -> Value {
-    json!({ "action": "accept", "content": content })
+    let mut answer = json!({ "action": "accept" });
+    answer["content"] = content;
+    answer
 }
 
 fn server() -> Server {

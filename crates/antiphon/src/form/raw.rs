@@ -302,7 +302,9 @@ mod tests {
     use serde_json::json;
 
     fn of(properties: Value) -> Value {
-        json!({"type": "object", "properties": properties})
+        let mut schema = json!({"type": "object"});
+        schema["properties"] = properties;
+        schema
     }
 
     #[test]

@@ -109,6 +109,7 @@ async fn elsewhere(ask: Ask) -> Result<String, Stop> {
 }
 
 /// In a function that is not async.
+#[expect(clippy::manual_async_fn, reason = "that is what is shown")]
 fn by_hand(ask: Ask) -> impl Future<Output = Result<String, Stop>> {
     async move {
         sure(&ask, "Sure?").await?;
