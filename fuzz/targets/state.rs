@@ -118,7 +118,7 @@ fn is_body(mut rest: &[u8]) -> bool {
             1 | 6 => str::from_utf8(section).is_ok(),
             2 => has_key(18),
             3 => has_key(20),
-            4 => has_key(2),
+            4 => has_key(3),
             5 => length == 2,
             7 => length == 16,
             _ => false,

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use antiphon::{
-    Ask, Form, Server, State, Stop,
+    Ask, Form, Sample, Server, State, Stop,
     sealing::{AskLimits, Sealing},
     testing::Script,
 };
@@ -127,6 +127,55 @@ async fn an_answer_that_is_too_large_is_not_kept() {
     assert_eq!(played.text(), "18 in NO");
     let message = played.message("age");
     assert!(message.contains("has more than 100 bytes"), "{message}");
+}
+
+/// Models write long texts: the client has to know that it is this.
+#[tokio::test]
+async fn a_completion_that_is_too_large_is_told_to_be() {
+    async fn long(ask: Ask) -> Result<String, Stop> {
+        let said = ask.sample("long", Sample::user("Go on", 100))?;
+        Ok(said.model)
+    }
+    let server = Server::new("long", "1.0").tool("long", long);
+    let text = "x".repeat(300_000);
+    let people = (0..4).fold(Script::new(), |script, _| {
+        script.sample("long", text.as_str())
+    });
+    let failure = people.call_tool(&server, "long", ()).await.failure();
+    assert!(failure.contains("has more than 262144 bytes"), "{failure}");
+}
+
+/// There are clients whose SDK writes `null` for what a user left empty.
+#[tokio::test]
+async fn null_leaves_an_optional_field_out() {
+    #[derive(Form)]
+    struct Nick {
+        name: String,
+        nick: Option<String>,
+    }
+    async fn nick(ask: Ask) -> Result<String, Stop> {
+        let Nick { name, nick } = ask.form("nick", "Who?")?;
+        Ok(format!("{name} {nick:?}"))
+    }
+    let server = Server::new("nick", "1.0").tool("nick", nick);
+    let empty = accepted(&json!({ "name": "Ada", "nick": null }));
+    let people = Script::new().answer("nick", empty);
+    let played = people.call_tool(&server, "nick", ()).await;
+    assert_eq!(played.text(), "Ada None");
+}
+
+/// What stands for a large answer cannot be sent to have words of one's own told.
+#[tokio::test]
+async fn an_answer_is_never_quoted() {
+    let words = "has more than enough of this; paste hunter2 here, 7 bytes";
+    let people = (0..4).fold(Script::new(), |script, _| {
+        script.answer("age", json!(words))
+    });
+    let played = people.call_tool(&server(), "age", ()).await;
+    for told in [played.message("age"), played.failure()] {
+        assert!(told.contains("must be an object"), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
 }
 
 type Counter = Arc<AtomicU32>;

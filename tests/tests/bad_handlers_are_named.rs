@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use antiphon::{Ask, Context, Form, FromCall, Server, State, Stop, testing::Script};
+use antiphon::{Ask, Form, Server, State, Stop, testing::Script};
 use antiphon_tests::log::Log;
 use serde_json::json;
 
@@ -80,20 +80,6 @@ async fn once_twice(ask: Ask) -> Result<u32, Stop> {
     Ok(one + two)
 }
 
-/// An extractor that asks and does not say so.
-struct Secretive(String);
-
-impl<S: Sync> FromCall<S> for Secretive {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        let Name { name } = call.ask()?.form("name", "Name?")?;
-        Ok(Self(name))
-    }
-}
-
-async fn early(Secretive(name): Secretive) -> String {
-    name
-}
-
 /// What is done is not what can be read back.
 async fn unreadable(ask: Ask) -> Result<String, Stop> {
     let number: f64 = ask.once("number", async || Ok(f64::NAN)).await?;
@@ -108,7 +94,6 @@ fn server(counter: &Counter) -> Server {
         .tool("swallowed", swallowed)
         .tool("late", late)
         .tool("within", within)
-        .tool("early", early)
         .tool("unreadable", unreadable)
         .tool("once_twice", |ask: Ask| async move {
             once_twice(ask).await.map(|sum| sum.to_string())
@@ -142,7 +127,6 @@ async fn the_test_kit_names_what_is_wrong() {
         ("swallowed", &["`name`", "swallowed"]),
         ("within", &["`name`", "within `once`"]),
         ("once_twice", &["`work`", "twice"]),
-        ("early", &["`name`", "const ASKS: bool = true"]),
         ("unreadable", &["`number`", "read back"]),
     ] {
         let text = found(&server, tool, people()).await;

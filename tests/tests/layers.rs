@@ -9,10 +9,11 @@ use std::{
 };
 
 use antiphon::{
-    Args, Call, CallKind, Context, Extension, Layer, Next, Outcome, Prefix, Prompt, RateLimit,
-    Resource, Server, State, Stop, Timeout, Tool,
+    Args, Ask, Call, CallKind, Context, Extension, Form, Layer, Next, Outcome, Prefix, Prompt,
+    RateLimit, Resource, Server, State, Stop, Timeout, Tool,
     raw::{Answered, Endpoint, Observed, Rendered},
     schemars::{self, JsonSchema},
+    testing::Script,
     types::{self, InputRequired},
 };
 use antiphon_tests::wire::Connection;
@@ -395,6 +396,57 @@ async fn a_layer_sees_questions() {
         .await
         .result();
     assert_eq!(diary.take()[1], "layer Asked");
+}
+
+/// Lets through who says the word.
+struct Word;
+
+#[derive(Form)]
+struct Said {
+    word: String,
+}
+
+impl Word {
+    fn heard(call: &Context<'_>) -> Result<String, Stop> {
+        let Said { word } = call.ask()?.form("word", "The word?")?;
+        Ok(word)
+    }
+}
+
+impl Layer for Word {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        match Self::heard(call) {
+            Ok(word) if word == "sesame" => next.run(call).await,
+            Ok(_) => call.stop(Stop::fail("Stay out.")),
+            Err(stop) => call.stop(stop),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_layer_asks_as_handlers_do() {
+    async fn open(ask: Ask) -> Result<String, Stop> {
+        let Said { word } = ask.form("own", "And yours?")?;
+        Ok(word)
+    }
+    let server = Server::new("cave", "1.0")
+        .layer(Word)
+        .tool("open", open)
+        .prompt("open", open)
+        .resource("cave://open", open);
+    let people = Script::new()
+        .accept("word", json!({ "word": "sesame" }))
+        .accept("own", json!({ "word": "Ali" }));
+    let played = people.call_tool(&server, "open", ()).await;
+    assert_eq!(played.text(), "Ali");
+    played.assert_rounds([["word"], ["own"]]);
+    let played = people.get_prompt(&server, "open", ()).await;
+    played.assert_rounds([["word"], ["own"]]);
+    let played = people.read_resource(&server, "cave://open").await;
+    played.assert_rounds([["word"], ["own"]]);
+    let wrong = Script::new().accept("word", json!({ "word": "barley" }));
+    let played = wrong.call_tool(&server, "open", ()).await;
+    assert_eq!(played.failure(), "Stay out.");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use antiphon::{
     sealing::Sealing,
     testing::Script,
 };
+use antiphon_core::{link::Handle, moment::Moment};
 
 type Accounts = Completions<String>;
 
@@ -145,4 +146,26 @@ async fn a_link_that_is_not_safe_is_not_sent() {
         assert_eq!(played.error().code, -32603, "{url}");
         assert!(played.error().message.contains("`page`"), "{url}");
     }
+}
+
+/// Nobody but who waits for it can tell that a handle is made up; so made-up ones must not keep
+/// others out for good.
+#[tokio::test]
+async fn made_up_handles_do_not_keep_others_out() {
+    let accounts = Accounts::new();
+    let far = Moment::from_millis((1 << 48) - 1);
+    for n in 0..70_000_u128 {
+        let handle = Handle::new(&n.to_be_bytes(), far, None).to_string();
+        _ = accounts.complete(&handle, Some("mallory"), String::new());
+    }
+    let page = accounts.clone();
+    let people = Script::new().visit("signin", move |url| {
+        let page = page.clone();
+        async move {
+            page.complete(handle_of(&url), Some("ada"), "Ada".to_owned())
+                .expect("there is room");
+        }
+    });
+    let played = people.call_tool(&server(&accounts), "balance", ()).await;
+    assert_eq!(played.text(), "Ada has 7 ducats");
 }

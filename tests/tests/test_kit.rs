@@ -10,7 +10,7 @@ use std::{
 };
 
 use antiphon::{
-    Call, Kind, RequestState, Responses, Server, Stop,
+    Ask, Call, Kind, RawForm, RequestState, Responses, Server, Stop,
     client::{CallTool, Http, Stdio},
     testing::{Played, Script},
     types::{
@@ -425,6 +425,32 @@ async fn a_question_that_changes_fails() {
     // Then the third of them is one too many for the script, not for the kit.
     let told = calling(people.reworded("confirm"), server, "wait").await;
     says(&told, &["no answer left to `confirm`", "in round 3"]);
+}
+
+/// The same words, and other things to choose from: no answer can count.
+#[tokio::test]
+async fn a_form_that_changes_fails() {
+    let ticks = Arc::new(AtomicU32::new(0));
+    let server = Server::new("clock", "1.0").tool("wait", move |ask: Ask| {
+        let now = ticks.fetch_add(1, Ordering::Relaxed);
+        let form = json!({ "type": "object", "properties": {
+            "hour": { "type": "string", "enum": ["any", format!("{now} o'clock")] },
+        } });
+        async move {
+            let form = RawForm::new(form)?;
+            ask.raw_form("hour", "When?", &form)?;
+            Ok::<_, Stop>("never")
+        }
+    });
+    let people = Script::new()
+        .accept("hour", json!({ "hour": "any" }))
+        .accept("hour", json!({ "hour": "any" }))
+        .accept("hour", json!({ "hour": "any" }));
+    let told = calling(people, server, "wait").await;
+    says(
+        &told,
+        &["the question `hour` is another one", "another schema"],
+    );
 }
 
 #[tokio::test]

@@ -3,14 +3,25 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
 
-use antiphon::{Ask, Form, Server, State, Stop, testing::Script};
+use antiphon::{
+    Ask, Context, Form, FromCall, Layer, Next, Outcome, Server, State, Stop, Tool,
+    sealing::{Codec, CodecError, Coding, Sealing},
+    testing::Script,
+    types::{BooleanSchema, ElicitRequestParams, FormSchema, InputRequired},
+};
+use antiphon_tests::{
+    asking::{asked, retry},
+    call,
+    log::Log,
+    wire::Connection,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Form)]
 struct Name {
@@ -37,6 +48,10 @@ fn server(app: &App) -> Server {
         .tool("failing", failing)
         .tool("changed", changed)
         .tool("later", later)
+        .tool("hasty", hasty)
+        .tool("impatient", impatient)
+        .tool("left_behind", left_behind)
+        .tool("undecided", undecided)
         .with_state(app.clone())
 }
 
@@ -109,6 +124,30 @@ async fn those_who_begin_together_share_one_run() {
     assert_eq!(app.effects.load(Ordering::SeqCst), 2);
 }
 
+/// What two share while it is done, they share in later rounds, when it is there at once.
+#[tokio::test]
+async fn those_who_share_work_share_it_in_every_round() {
+    async fn token(ask: &Ask, app: &App, after: u64) -> Result<u32, Stop> {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        let fetch = async || {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Ok(app.effect())
+        };
+        ask.once("token", fetch).await
+    }
+    async fn both(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+        let (one, two) = tokio::join!(token(&ask, &app, 0), token(&ask, &app, 5));
+        let (one, two) = (one?, two?);
+        let _: Name = ask.form("a", "A?")?;
+        Ok(format!("{one} {two}"))
+    }
+    let server = Server::new("once", "1.0")
+        .tool("both", both)
+        .with_state(App::default());
+    let played = names(["a"]).call_tool(&server, "both", ()).await;
+    assert_eq!(played.text(), "1 1");
+}
+
 /// Fails in its first run.
 async fn failing(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
     let _: Name = ask.form("a", "A?")?;
@@ -171,5 +210,209 @@ async fn a_handler_may_have_its_client_come_back() {
     let app = App::default();
     let played = names(["a"]).call_tool(&server(&app), "later", ()).await;
     assert_eq!(played.text(), "job 1 for <a> after 41 rounds");
+    assert_eq!(app.effects.load(Ordering::SeqCst), 1);
+}
+
+/// A codec that goes away while work is done.
+#[derive(Clone, Default)]
+struct Away(Arc<AtomicBool>);
+
+impl Codec for Away {
+    fn seal<'a>(&'a self, plain: &'a [u8]) -> Coding<'a> {
+        Box::pin(async {
+            match self.0.load(Ordering::SeqCst) {
+                true => Err(CodecError::Unavailable("gone fishing".to_owned())),
+                false => Ok(plain.to_vec()),
+            }
+        })
+    }
+
+    fn open<'a>(&'a self, sealed: &'a [u8]) -> Coding<'a> {
+        Box::pin(async { Ok(sealed.to_vec()) })
+    }
+}
+
+/// `a` and `b` of a tool that was called without arguments.
+fn answered(tool: &str, state: &str, key: &str) -> Value {
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
+    retry(&call(1, tool, json!({})), state, json!({ key: answer }))
+}
+
+/// A round whose questions cannot be sealed can be tried again, unless something was done in it.
+#[tokio::test]
+async fn work_whose_result_cannot_be_sealed_is_not_done_again() {
+    let (app, codec) = (App::default(), Away::default());
+    let server = server(&app).sealing(Sealing::codec(codec.clone()).audience("once"));
+    let mut connection = Connection::memory(server);
+    let state = asked(&mut connection, "charge").await;
+    let message = answered("charge", &state, "a");
+    codec.0.store(true, Ordering::SeqCst);
+    connection.ask(&message).await.refused(-32603, 200);
+    assert_eq!(app.effects.load(Ordering::SeqCst), 1);
+    codec.0.store(false, Ordering::SeqCst);
+    connection.ask(&message).await.refused(-32602, 200);
+    assert_eq!(app.effects.load(Ordering::SeqCst), 1);
+}
+
+/// Gives up the work because the question has no answer yet.
+async fn hasty(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+    let work = ask.once("work", async || {
+        let number = app.effect();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        Ok(number)
+    });
+    let question = async { ask.form::<Name>("a", "A?") };
+    let (number, _) = tokio::try_join!(work, question)?;
+    Ok(format!("{number}"))
+}
+
+/// Gives up the work, and begins anew.
+async fn impatient(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+    let slow = async || {
+        let number = app.effect();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok(number)
+    };
+    let longest = Duration::from_millis(5);
+    if let Ok(done) = tokio::time::timeout(longest, ask.once("work", slow)).await {
+        return Ok(format!("{}", done?));
+    }
+    let number = ask.once("work", async || Ok(app.effect())).await?;
+    Ok(format!("{number}"))
+}
+
+/// Asks while the work goes on elsewhere.
+async fn left_behind(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+    let (theirs, effects) = (ask.clone(), app.clone());
+    let work = tokio::spawn(async move {
+        let work = theirs.once("work", async || {
+            let number = effects.effect();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Ok(number)
+        });
+        work.await
+    });
+    tokio::task::yield_now().await;
+    let _: Name = ask.form("a", "A?")?;
+    Ok(format!("{}", work.await??))
+}
+
+/// What was begun and not ended would be begun again in the next round.
+#[tokio::test]
+async fn work_that_is_left_in_the_middle_is_not_begun_again() {
+    for tool in ["hasty", "impatient", "left_behind"] {
+        let app = App::default();
+        let mut connection = Connection::memory(server(&app));
+        let answer = connection.ask(&call(0, tool, json!({}))).await;
+        answer.refused(-32603, 200);
+        let told = answer.response.to_string();
+        assert!(told.contains("`work`"), "{tool}: {told}");
+        assert_eq!(app.effects.load(Ordering::SeqCst), 1, "{tool}");
+    }
+}
+
+/// Asks in place of a handler that takes too long.
+struct Hurry;
+
+impl Layer for Hurry {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        let longest = Duration::from_millis(5);
+        match tokio::time::timeout(longest, next.run(call)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let form = FormSchema::new().required("ok", BooleanSchema::new());
+                let question = ElicitRequestParams::form("Wait on?", form);
+                call.stop(Stop::ask(InputRequired::ask("confirm", question)))
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn work_that_a_layer_leaves_is_not_begun_again() {
+    let app = App::default();
+    async fn slow(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+        let work = ask.once("work", async || {
+            let number = app.effect();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(number)
+        });
+        Ok(format!("{}", work.await?))
+    }
+    let server: Server = Server::new("once", "1.0")
+        .add(Tool::new("slow", slow).layer(Hurry))
+        .with_state(app.clone());
+    let mut connection = Connection::memory(server);
+    let answer = connection.ask(&call(0, "slow", json!({}))).await;
+    answer.refused(-32603, 200);
+    assert!(answer.response.to_string().contains("`work`"));
+    assert_eq!(app.effects.load(Ordering::SeqCst), 1);
+}
+
+/// Has two minds about what comes of its work.
+async fn undecided(ask: Ask) -> Result<String, Stop> {
+    if ask.round() == 0 {
+        ask.once("word", async || Ok("hunter2".to_owned())).await?;
+    } else {
+        ask.once("word", async || Ok(7)).await?;
+    }
+    let _: Name = ask.form("a", "A?")?;
+    Ok("never".to_owned())
+}
+
+#[tokio::test]
+async fn what_came_of_work_is_not_told_to_the_log() {
+    let (log, _guard) = Log::of_everything();
+    let mut connection = Connection::memory(server(&App::default()));
+    let state = asked(&mut connection, "undecided").await;
+    let answer = connection.ask(&answered("undecided", &state, "a")).await;
+    assert!(answer.text().contains("`word`"), "{}", answer.text());
+    assert!(log.text().contains("not of its type"), "{}", log.text());
+    assert!(!log.text().contains("hunter2"), "{}", log.text());
+}
+
+/// Works before the handler does.
+struct Eager<const ASKS: bool>;
+
+impl<const ASKS: bool> FromCall<App> for Eager<ASKS> {
+    const ASKS: bool = ASKS;
+
+    async fn from_call(call: &Context<'_>, app: &App) -> Result<Self, Stop> {
+        let ask = call.ask()?;
+        if ask.round() > 0 {
+            ask.once("work", async || Ok(app.effect())).await?;
+        }
+        Ok(Self)
+    }
+}
+
+/// One who sends a state again gets what it got before, and nothing is done; so nothing can be
+/// done before it is known to be the first time.
+#[tokio::test]
+async fn extractors_work_once_too() {
+    async fn eager<const ASKS: bool>(_: Eager<ASKS>, ask: Ask) -> Result<String, Stop> {
+        let Name { name } = ask.form("a", "A?")?;
+        Ok(name)
+    }
+    let app = App::default();
+    let server: Server = Server::new("once", "1.0")
+        .tool("asks", eager::<true>)
+        .tool("hides", eager::<false>)
+        .with_state(app.clone());
+    let mut connection = Connection::memory(server);
+    let state = asked(&mut connection, "asks").await;
+    let message = answered("asks", &state, "a");
+    for _ in 0..2 {
+        assert_eq!(connection.ask(&message).await.text(), "Ada");
+        assert_eq!(app.effects.load(Ordering::SeqCst), 1);
+    }
+    let state = asked(&mut connection, "hides").await;
+    let message = answered("hides", &state, "a");
+    for _ in 0..2 {
+        let answer = connection.ask(&message).await;
+        answer.refused(-32603, 200);
+        let told = answer.response.to_string();
+        assert!(told.contains("`work`") && told.contains("ASKS"), "{told}");
+    }
     assert_eq!(app.effects.load(Ordering::SeqCst), 1);
 }

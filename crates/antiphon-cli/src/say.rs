@@ -4,8 +4,12 @@
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        if writeln!(std::io::stdout(), $($text)*).is_err() {
-            std::process::exit(0);
+        if let Err(error) = writeln!(std::io::stdout(), $($text)*) {
+            if error.kind() == std::io::ErrorKind::BrokenPipe {
+                std::process::exit(0);
+            }
+            eprintln!("antiphon: cannot write: {error}");
+            std::process::exit(1);
         }
     }};
 }

@@ -50,3 +50,19 @@ fn a_reader_may_leave_early() {
     assert!(output.status.success(), "{text}");
     assert_eq!(text, "");
 }
+
+/// What was not written is not done; only who has read enough is content.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let full = std::fs::File::create("/dev/full").expect("a device of Linux");
+    let output = Command::new(env!("CARGO_BIN_EXE_antiphon"))
+        .arg("demo")
+        .stdin(Stdio::null())
+        .stdout(full)
+        .output()
+        .expect("antiphon runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot write"), "{told}");
+}

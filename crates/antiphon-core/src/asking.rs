@@ -85,6 +85,8 @@ pub struct Asking {
     /// The keys of the answers that came in this round.
     fresh: Vec<Arc<str>>,
     asked: Vec<Asked>,
+    /// How many steps were done in earlier runs.
+    done_before: usize,
     limits: Limits,
 }
 
@@ -159,6 +161,7 @@ impl Asking {
             };
         }
         Self {
+            done_before: ledger.steps.len(),
             ledger,
             round,
             fresh,
@@ -350,8 +353,30 @@ impl Asking {
         self.ledger.steps.push(Step {
             key: key.into(),
             round: self.round,
+            shared: 1,
             result: result.into(),
         });
+    }
+
+    /// Whether a step may be used for the `times`th time in this run, although somebody has had
+    /// what came of it: as often as it was shared when it was done. Those who use it `together`
+    /// share it.
+    pub fn may_share(&mut self, key: &str, times: u8, together: bool) -> bool {
+        let before = self.done_before;
+        let mut steps = self.ledger.steps.iter_mut().enumerate();
+        match steps.find(|(_, step)| *step.key == *key) {
+            Some((at, step)) if at < before => together || times <= step.shared,
+            Some((_, step)) if together => {
+                step.shared = step.shared.max(times);
+                true
+            }
+            _ => together,
+        }
+    }
+
+    /// Whether a step was done in this run.
+    pub fn has_done(&self) -> bool {
+        self.ledger.steps.len() > self.done_before
     }
 
     /// What the next round has to know, if these are the keys that it is asked under.
@@ -717,11 +742,13 @@ mod tests {
         let mut asking = Asking::first(Limits::default());
         assert_eq!(asking.done("charge"), Ok(None));
         asking.note_done("charge", "1".to_owned());
+        assert!(asking.has_done());
         asking.note_done("charge", "2".to_owned());
         for _ in 0..3 {
             assert_eq!(asking.done("charge"), Ok(Some("1")));
             asking = next(&asking, &[]);
             asking.note_done("charge", "3".to_owned());
+            assert!(!asking.has_done(), "in this run");
             assert_eq!(asking.next_ledger(|_| true).steps.len(), 1);
         }
     }

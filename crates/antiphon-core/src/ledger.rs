@@ -20,13 +20,14 @@
 //!         1  length of the key, the key, then the answer, JSON
 //!   4  a step that is done:
 //!         2  the round it was done in
+//!         1  how many shared it in that round
 //!         1  length of the key, the key, then its result, JSON
 //!   5  how many rounds asked something, 2 bytes; only if not all did
 //!   6  the author's state, text
 //!   7  the handle of a body kept in a store, 16 bytes; alone
 //! ```
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
 
@@ -34,7 +35,7 @@ use crate::seal::{digest::Digest, refusal::Refusal, spill::Handle};
 pub const LONGEST_KEY: usize = u8::MAX as usize;
 
 /// What a call carries from one round to the next.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// The keys of the pending questions that the author built.
     pub by_hand: Vec<String>,
@@ -64,7 +65,7 @@ pub struct Question {
 }
 
 /// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It is to be answered; what is told about the last answer, if that was not usable.
     Pending(Arc<str>),
@@ -78,14 +79,49 @@ pub enum Standing {
 }
 
 /// Something that was done and is not done again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Step {
     /// Its key.
     pub key: Arc<str>,
     /// The round it was done in.
     pub round: u16,
+    /// How many shared it in that round.
+    pub shared: u8,
     /// What came of it, JSON.
     pub result: Arc<str>,
+}
+
+/// Nothing of what was answered, done or carried along.
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("by_hand", &self.by_hand)
+            .field("questions", &self.questions)
+            .field("steps", &self.steps)
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pending(_) => f.write_str("Pending(..)"),
+            Self::Answered { round, .. } => f
+                .debug_struct("Answered")
+                .field("round", round)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("key", &self.key)
+            .field("round", &self.round)
+            .finish_non_exhaustive()
+    }
 }
 
 const BY_HAND: u8 = 1;
@@ -169,10 +205,11 @@ impl<K: IntoIterator<Item: AsRef<str>>> Draft<'_, K> {
         for step in &self.ledger.steps {
             let (round, key) = (step.round.to_be_bytes(), step.key.as_bytes());
             let length = [key_length(key)?];
+            let shared = [step.shared];
             section(
                 out,
                 STEP,
-                [&round[..], &length, key, step.result.as_bytes()],
+                [&round[..], &shared, &length, key, step.result.as_bytes()],
             )?;
         }
         if let Some(rounds) = self.ledger.rounds {
@@ -232,8 +269,14 @@ impl Question {
 impl Step {
     fn read(mut bytes: &[u8]) -> Option<Self> {
         let round = u16::from_be_bytes(*take(&mut bytes)?);
+        let [shared] = *take(&mut bytes)?;
         let (key, result) = key_and_rest(bytes)?;
-        Some(Self { key, round, result })
+        Some(Self {
+            key,
+            round,
+            shared,
+            result,
+        })
     }
 }
 
@@ -356,6 +399,7 @@ mod tests {
             steps: vec![Step {
                 key: "charge".into(),
                 round: 2,
+                shared: 1,
                 result: "42".into(),
             }],
             rounds: Some(258),
@@ -410,6 +454,17 @@ mod tests {
             ["hand", "", "name", ""]
         );
         assert!(ledger.asks("name") && ledger.asks("hand") && !ledger.asks("region"));
+    }
+
+    #[test]
+    fn debug_shows_keys_and_no_values() {
+        let shown = format!("{:?}", full());
+        for key in ["hand", "name", "region", "charge"] {
+            assert!(shown.contains(key), "{shown}");
+        }
+        for value in ["is required", "decline", "42", "\"state\""] {
+            assert!(!shown.contains(value), "{shown}");
+        }
     }
 
     #[test]

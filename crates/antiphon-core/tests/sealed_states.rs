@@ -121,11 +121,15 @@ fn ledgers() -> impl Strategy<Value = Ledger> {
                 answer: answer.into(),
             }),
         );
-    let step = (keys(), any::<u16>(), any::<String>()).prop_map(|(key, round, result)| Step {
-        key: key.into(),
-        round,
-        result: result.into(),
-    });
+    let step =
+        (keys(), any::<(u16, u8)>(), any::<String>()).prop_map(|(key, (round, shared), result)| {
+            Step {
+                key: key.into(),
+                round,
+                shared,
+                result: result.into(),
+            }
+        });
     (
         vec(any::<String>(), 0..4),
         pending,

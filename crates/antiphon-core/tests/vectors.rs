@@ -334,6 +334,8 @@ fn step(key: &str, round: u16, result: &str) -> Step {
     Step {
         key: key.into(),
         round,
+        // As long as its key, so that it is not always the same.
+        shared: key.len() as u8,
         result: result.into(),
     }
 }
@@ -359,8 +361,7 @@ fn told_body(ledger: &Ledger, handle: Option<[u8; 16]>) -> Value {
             }
         }
     }
-    let step =
-        |step: &Step| json!({ "key": &*step.key, "round": step.round, "result": &*step.result });
+    let step = |step: &Step| json!({ "key": &*step.key, "round": step.round, "shared": step.shared, "result": &*step.result });
     json!({
         "by_hand": ledger.by_hand,
         "pending": pending,
@@ -943,7 +944,7 @@ fn refused_bodies() -> Vec<(String, Vec<u8>)> {
     let by_hand = section(1, &[b"k"]);
     let pending = section(2, &[&digest, &[0, 0], &[1], b"k", b"note"]);
     let answered = section(3, &[&digest, &[0, 0], &[0, 1], &[1], b"k", b"{}"]);
-    let step = section(4, &[&[0, 1], &[1], b"k", b"{}"]);
+    let step = section(4, &[&[0, 1, 1], &[1], b"k", b"{}"]);
     let rounds = section(5, &[&[0, 1]]);
     let state = section(6, &[b"x"]);
     let handle = section(7, &[&digest]);

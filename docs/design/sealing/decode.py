@@ -184,7 +184,7 @@ def read_body(data):
         elif kind == ANSWERED:
             body["answered"].append(read_question(part, [("round", 2)], "answer"))
         elif kind == STEP:
-            fields, rest = read_fields(part, [("round", 2)])
+            fields, rest = read_fields(part, [("round", 2), ("shared", 1)])
             body["steps"].append({**fields, **read_key(rest, "result")})
         elif kind == ROUNDS:
             fields, rest = read_fields(part, [("rounds", 2)])

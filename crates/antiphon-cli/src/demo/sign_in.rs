@@ -1,4 +1,4 @@
-//! The page that `sign_in` sends people to: a button, and what becomes of it.
+//! The page that `sign_in` sends people to: visiting it completes the sign-in.
 //!
 //! What is behind a link is the server author's own web page, in any framework. Of MCP it knows
 //! one thing: the handle in its path, which it completes.
@@ -7,7 +7,7 @@ use axum::{
     Router,
     extract::{Path, Request, State},
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, Method, StatusCode,
         header::{
             CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY,
             X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -23,32 +23,29 @@ use super::flows::SignIn;
 /// The page, below `/sign-in`.
 pub(super) fn page(sign_in: SignIn) -> Router {
     Router::new()
-        .route("/sign-in/{handle}", get(show).post(complete))
+        .route("/sign-in/{handle}", get(visit).post(visit))
         .with_state(sign_in)
         .layer(middleware::from_fn(only_from_here))
 }
 
-/// Visiting is not signing in: previews and prefetching visit, too.
-async fn show(Path(handle): Path<String>) -> Response {
-    let action = escaped(&handle);
-    html(
-        StatusCode::OK,
-        "Sign in",
-        &format!(
-            "<p>The tool <code>sign_in</code> of the Antiphon demo sent you here.</p>\
-             <form method=\"post\" action=\"/sign-in/{action}\">\
-             <button>Sign in as Ada</button></form>\
-             <p>If you did not call it, close this page.</p>"
-        ),
-    )
-}
-
-async fn complete(Path(handle): Path<String>, State(sign_in): State<SignIn>) -> Response {
+/// Whoever visits is signed in, this being a demo: a real page asks for a name and a password first.
+async fn visit(
+    method: Method,
+    headers: HeaderMap,
+    Path(handle): Path<String>,
+    State(sign_in): State<SignIn>,
+) -> Response {
+    // Looking ahead is not visiting.
+    let purpose = text(&headers, "sec-purpose").or_else(|| text(&headers, "purpose"));
+    let looks_ahead = purpose.is_some_and(|purpose| purpose.contains("prefetch"));
+    if method == Method::HEAD || looks_ahead {
+        return html(StatusCode::OK, "Sign in", "<p>Open this page.</p>");
+    }
     match sign_in.complete(&handle) {
         Ok(()) => html(
             StatusCode::OK,
             "Signed in",
-            "<p>You are signed in. Go back to where you came from, and accept.</p>",
+            "<p>You are signed in as Ada. Go back to where you came from, and accept.</p>",
         ),
         Err(why) => html(
             StatusCode::NOT_FOUND,
@@ -62,7 +59,7 @@ async fn complete(Path(handle): Path<String>, State(sign_in): State<SignIn>) -> 
 async fn only_from_here(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let site = text(headers, "sec-fetch-site").unwrap_or("none");
-    let is_foreign = request.method() == "POST" && !["none", "same-origin"].contains(&site);
+    let is_foreign = request.method() == Method::POST && !["none", "same-origin"].contains(&site);
     if is_foreign || !is_loopback(text(headers, HOST.as_str()).unwrap_or_default()) {
         return html(
             StatusCode::FORBIDDEN,

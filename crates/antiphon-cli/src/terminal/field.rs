@@ -79,7 +79,8 @@ fn ask(
     schema: &PrimitiveSchema,
     start: Option<&Value>,
 ) -> io::Result<Entry> {
-    if let Some(options) = labels::options(schema) {
+    // Without any, what is written instead is told to be wrong, and the field can be left.
+    if let Some(options) = labels::options(schema).filter(|options| !options.is_empty()) {
         return match is_multiple(schema) {
             true => choose_some(prompts, field, &options, start),
             false => choose(prompts, field, &options, start),
@@ -131,7 +132,9 @@ fn choose(
     }
     let start = start.and_then(Value::as_str);
     let start = start.and_then(|start| options.iter().position(|(value, _)| value == start));
-    let chosen = prompts.choose(&field.label, &field.help, &shown, start.unwrap_or(0))?;
+    // What need not be chosen is not taken for granted.
+    let start = start.unwrap_or(if field.required { 0 } else { options.len() });
+    let chosen = prompts.choose(&field.label, &field.help, &shown, start)?;
     Ok(match chosen.map(|at| options.get(at)) {
         Some(Some((value, _))) => Entry::Value(value.clone().into()),
         Some(None) => Entry::LeftOut,
@@ -306,6 +309,28 @@ mod tests {
         let (value, shown) = filled(json!({ "type": "boolean" }), true, [Does::Says(false)]);
         assert_eq!(value, Filled::With(json!(false)));
         assert!(shown.contains("from None"), "{shown}");
+        // Nor is any other choice that need not be made.
+        for (schema, at) in [
+            (json!({ "type": "boolean" }), "from 2"),
+            (json!({ "type": "string", "enum": ["a"] }), "from 1"),
+        ] {
+            let (_, shown) = filled(schema, false, [Does::Picks(LEAVE_OUT)]);
+            assert!(shown.contains(at), "{shown}");
+        }
+    }
+
+    /// There is nothing to choose, so nothing that is shown could be chosen.
+    #[test]
+    fn a_choice_without_options_can_be_left() {
+        for schema in [
+            json!({ "type": "string", "enum": [] }),
+            json!({ "type": "array", "items": { "type": "string", "enum": [] } }),
+        ] {
+            let does = [Does::Writes(r#""a""#), Does::Escapes];
+            let (value, shown) = filled(schema, true, does);
+            assert_eq!(value, Filled::Escaped);
+            assert!(shown.contains("  ! "), "{shown}");
+        }
     }
 
     #[test]

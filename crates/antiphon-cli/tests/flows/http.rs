@@ -93,33 +93,25 @@ async fn accepting_the_link_is_not_signing_in() {
 }
 
 #[tokio::test]
-async fn opening_the_page_is_not_signing_in_and_its_button_is() {
+async fn visiting_the_page_is_signing_in_and_looking_ahead_is_not() {
     let served = Served::start(&[]);
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let pages = seen.clone();
-    let script = Script::new()
-        .visit("signin", {
-            let pages = pages.clone();
-            move |url| {
-                pages
-                    .lock()
-                    .expect("no panic")
-                    .push(browse("GET", &url, ""));
-                async {}
-            }
-        })
-        .visit("signin", move |url| {
-            pages
-                .lock()
-                .expect("no panic")
-                .push(browse("POST", &url, ""));
+    let visiting = |headers: &'static str| {
+        let pages = seen.clone();
+        move |url: String| {
+            let page = browse("GET", &url, headers);
+            pages.lock().expect("no panic").push(page);
             async {}
-        });
+        }
+    };
+    let script = Script::new()
+        .visit("signin", visiting("sec-purpose: prefetch\r\n"))
+        .visit("signin", visiting(""));
     let call = CallTool::new("sign_in", ());
     let played = script.play(Http::new(&served.url), call).await;
     assert_eq!(played.text(), "Signed in as Ada.");
     let seen = seen.lock().expect("no panic");
-    assert!(seen[0].contains("<button>"), "{}", seen[0]);
+    assert!(!seen[0].contains("You are signed in"), "{}", seen[0]);
     assert!(seen[1].contains("You are signed in"), "{}", seen[1]);
     for page in &*seen {
         assert!(page.starts_with("HTTP/1.1 200"), "{page}");

@@ -253,7 +253,8 @@ mod tests {
         let old = json!({"type": "string", "enum": ["a"], "enumNames": ["A"]});
         let many = json!({"type": "array", "minItems": 1, "maxItems": 2,
             "items": {"type": "string", "enum": ["a", "b"]}, "uniqueItems": true});
-        let loose = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}});
+        let plain = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}});
+        let loose = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}, "uniqueItems": false});
         let date = "must be a date such as 2026-07-28";
         for (field, value, expected) in [
             (&text, json!(5), &["must be a text"][..]),
@@ -310,6 +311,7 @@ mod tests {
             (&many, json!(["c"]), &["must be one of `a`, `b`"]),
             (&many, json!("a"), &["must be a list of texts"]),
             (&many, json!([1]), &["must be a list of texts"]),
+            (&plain, json!(["a", "a"]), &["must not have an item twice"]),
             (&loose, json!(["a", "a"]), &[]),
             (
                 &json!({"type": "object"}),

@@ -238,16 +238,13 @@ impl<'a> Context<'a> {
         if !self.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
-        let Some(leg) = self.leg else {
-            return Ok(());
-        };
-        if leg.brings_state()
-            && let Claimed::Repeat = leg.claim(self.call).await?
-        {
-            return Err(Stop::because(Why::Repeat));
+        match self.leg {
+            Some(leg) if leg.brings_state() => match leg.claim(self.call).await? {
+                Claimed::Run => Ok(()),
+                Claimed::Repeat => Err(Stop::because(Why::Repeat)),
+            },
+            _ => Ok(()),
         }
-        leg.set_ready();
-        Ok(())
     }
 
     /// The answer that the state got when it was used before.
@@ -375,6 +372,17 @@ impl<'a> Context<'a> {
         if let Some(error) = dialogue.run().broken.take() {
             return Err(error.into());
         }
+        let asks = match &ended {
+            Ok(reply) => matches!(reply, Reply::InputRequired(_)),
+            Err(stop) => stop.asks(),
+        };
+        if let Some(key) = dialogue.unfinished().filter(|_| asks) {
+            let fault = Fault::Unfinished { key };
+            tracing::error!(target = &*shown(self.target), "{fault}");
+            let error = ErrorObject::internal(format!("Internal error: {fault}"));
+            self.server.settings.faults.tell(fault);
+            return Err(error.into());
+        }
         match ended {
             Ok(Reply::InputRequired(by_hand)) => {
                 let all = dialogue.questions(Some(by_hand));
@@ -423,8 +431,15 @@ impl<'a> Context<'a> {
         attached.or_else(|| self.call.extensions()?.get::<T>().cloned())
     }
 
-    /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses.
+    /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses,
+    /// or asks.
     pub fn stop(&self, stop: Stop) -> Outcome {
+        let stop = match (stop.why(), self.leg.and_then(Leg::begun_dialogue)) {
+            (Why::Asked, Some(dialogue)) => {
+                dialogue.questions(None).map_or_else(Stop::asked, Stop::ask)
+            }
+            (why, _) => Stop::because(why),
+        };
         match self.kind() {
             CallKind::Tool => CallToolResult::wrap(CallToolResult::stopped(self, stop)),
             CallKind::Prompt => GetPromptResult::wrap(GetPromptResult::stopped(self, stop)),

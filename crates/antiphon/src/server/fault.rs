@@ -18,12 +18,14 @@ pub(crate) enum Fault {
     Drift { key: String },
     /// It asked within `once`.
     AskedWithin { key: String },
-    /// An extractor asked that does not say so.
-    AskedEarly { key: String },
     /// What came of a step cannot be read back.
     Unreadable { key: String },
     /// It did two things under one key of `once`.
     Twice { key: String },
+    /// It went on, or asked, while the work of `once` was neither done nor had failed.
+    Unfinished { key: String },
+    /// It began the work of `once` before the state was claimed.
+    Unclaimed { key: String },
 }
 
 impl fmt::Display for Fault {
@@ -55,11 +57,6 @@ impl fmt::Display for Fault {
                 "`{key}` was asked for within `once`, which runs from its beginning to its end; \
                  ask before it or after it"
             ),
-            Self::AskedEarly { key } => write!(
-                f,
-                "`{key}` was asked for early, by an extractor that does not say that it asks; give \
-                 it `const ASKS: bool = true`"
-            ),
             Self::Unreadable { key } => write!(
                 f,
                 "what came of the step `{key}` cannot be read back from JSON as its type; have it \
@@ -69,6 +66,18 @@ impl fmt::Display for Fault {
                 f,
                 "the key `{key}` was used for `once` twice in one run, and the second would get \
                  what came of the first; give each step a key of its own"
+            ),
+            Self::Unfinished { key } => write!(
+                f,
+                "the work of `once` under `{key}` was begun and left: nobody knows how much of it \
+                 was done, and it would be done again; await it to its end before anything else \
+                 is asked, and put no timeout around it but within"
+            ),
+            Self::Unclaimed { key } => write!(
+                f,
+                "the work of `once` under `{key}` was to be done before the state was claimed, \
+                 and so for everybody who sends it again; do it in the handler, or in an \
+                 extractor whose `ASKS` is true"
             ),
         }
     }
@@ -109,9 +118,10 @@ mod tests {
             (Fault::AskedLate { key: key() }, "late", "ask before"),
             (Fault::Drift { key: key() }, "drifts", "of the arguments"),
             (Fault::AskedWithin { key: key() }, "within", "ask before"),
-            (Fault::AskedEarly { key: key() }, "early", "ASKS: bool"),
             (Fault::Unreadable { key: key() }, "read back", "that can"),
             (Fault::Twice { key: key() }, "twice", "a key of its own"),
+            (Fault::Unfinished { key: key() }, "left", "await it"),
+            (Fault::Unclaimed { key: key() }, "claimed", "do it in"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

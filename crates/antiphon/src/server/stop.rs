@@ -132,6 +132,10 @@ impl Stop {
         matches!(*self.0, Why::Arguments(_))
     }
 
+    pub(crate) fn asks(&self) -> bool {
+        matches!(*self.0, Why::Ask(_) | Why::Asked)
+    }
+
     pub(crate) fn is_repeat(&self) -> bool {
         matches!(*self.0, Why::Repeat)
     }

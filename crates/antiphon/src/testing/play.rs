@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use antiphon_core::question::Kind;
-use antiphon_types::{ElicitRequestParams, InputRequest, Method};
+use antiphon_types::{ElicitRequestParams, FormSchema, InputRequest, Method};
 
 use super::{
     Asked, Played, Script,
@@ -212,9 +212,13 @@ impl Play<'_> {
         if is_again(&first.question, &asked.question) {
             return Ok(());
         }
+        let other = match schema(&first.question) == schema(&asked.question) {
+            true => "",
+            false => ", with another schema",
+        };
         Err(format!(
             "the question `{key}` is another one when it comes again:\n  round {}: {}\n  round {}: \
-             {}\nmake it of the arguments and of earlier answers, not of the time, of chance or of \
+             {}{other}\nmake it of the arguments and of earlier answers, not of the time, of chance or of \
              what changes in between; if it is meant to change, add `.reworded({key:?})`",
             first.round,
             shown(&first.question),
@@ -316,7 +320,17 @@ fn is_again(first: &InputRequest, again: &InputRequest) -> bool {
         || noted(now.strip_suffix(&before), |rest| {
             rest.ends_with(char::is_whitespace)
         });
-    same_text && Kind::of(first) == Kind::of(again) && url(first) == url(again)
+    same_text
+        && Kind::of(first) == Kind::of(again)
+        && url(first) == url(again)
+        && schema(first) == schema(again)
+}
+
+fn schema(question: &InputRequest) -> Option<&FormSchema> {
+    match question {
+        InputRequest::Elicit(ElicitRequestParams::Form(form)) => Some(&form.requested_schema),
+        _ => None,
+    }
 }
 
 fn url(question: &InputRequest) -> Option<&str> {

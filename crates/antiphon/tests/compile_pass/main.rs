@@ -1,5 +1,6 @@
 //! What must compile; its opposite is in `compile_fail.rs`.
 
+mod asking;
 mod forms;
 mod handlers;
 mod tools;

@@ -1,7 +1,11 @@
 //! A page, past the client: for what neither it nor a model may see. That the user agreed to open
 //! the link is not enough; the page says when they are done.
 
-use antiphon::{Ask, Completions, State, Stop, link::Handle, tool};
+use antiphon::{
+    Ask, Completions, State, Stop,
+    link::{Handle, NotCompleted},
+    tool,
+};
 
 /// Sign in.
 #[tool]
@@ -44,8 +48,11 @@ impl SignIn {
     /// Somebody has signed in at the page of this handle. A real page knows who that is, and says
     /// so: a link that was made for another is refused then.
     pub(crate) fn complete(&self, handle: &str) -> Result<(), String> {
-        let completed = self.done.complete(handle, None, ACCOUNT.to_owned());
-        completed.map_err(|why| why.to_string())
+        match self.done.complete(handle, None, ACCOUNT.to_owned()) {
+            // Who comes twice is signed in as well.
+            Ok(()) | Err(NotCompleted::Before) => Ok(()),
+            Err(why) => Err(why.to_string()),
+        }
     }
 
     fn account(&self, handle: &Handle) -> Option<String> {

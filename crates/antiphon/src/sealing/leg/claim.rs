@@ -43,7 +43,12 @@ impl Leg<'_> {
             return Ok(Claimed::Run);
         };
         match self.try_claim(opened, call).await {
-            Ok(claimed) => Ok(claimed),
+            Ok(claimed) => {
+                if let (Claimed::Run, Some(dialogue)) = (&claimed, self.begun_dialogue()) {
+                    dialogue.set_claimed();
+                }
+                Ok(claimed)
+            }
             Err(trouble) => Err(self.refuse(trouble, Some(opened.claims.secret.clone()))),
         }
     }

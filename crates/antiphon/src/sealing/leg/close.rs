@@ -68,15 +68,22 @@ impl Leg<'_> {
                     return answer;
                 }
                 self.pause().await;
-                match self.seal(call, &input).await {
+                let sealed = match self.unfinished() {
+                    None => self.seal(call, &input).await,
+                    Some(error) => Err(Unsealed::Request(error)),
+                };
+                match sealed {
                     Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
                     // The client may have brought this about, and gets no second try by it.
                     Err(Unsealed::Request(error)) => (Err(error), None),
-                    // Nothing was answered, so the same answers may try again.
+                    // Nothing was answered, so the same answers may try again; unless something
+                    // was done, which would be done again.
                     Err(Unsealed::Trouble(trouble)) => {
                         let target = &*shown(self.bound.target);
                         tracing::error!(target, ?trouble, "questions could not be sealed");
-                        (Err(unavailable()), Some(Ending::Released))
+                        let done = self.begun_dialogue().is_some_and(|it| it.has_done());
+                        let ending = if done { Ending::Used } else { Ending::Released };
+                        (Err(unavailable()), Some(ending))
                     }
                 }
             }
@@ -92,6 +99,14 @@ impl Leg<'_> {
             }
             _ => answer,
         }
+    }
+
+    /// Work may have been left by a layer that asks in place of the handler.
+    fn unfinished(&self) -> Option<Error> {
+        let key = self.begun_dialogue()?.unfinished()?;
+        tracing::error!(key, "the work of `once` was left, and would be done again");
+        let text = format!("Internal error: the work of `{key}` was begun and left");
+        Some(Error::internal(text))
     }
 
     /// Holds back an answer that asks nothing but to come back later: so a client that comes back

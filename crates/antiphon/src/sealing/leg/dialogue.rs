@@ -28,9 +28,9 @@ use crate::{
 /// What a handler asks and has done. Handlers share it with whatever they start.
 pub(crate) struct Dialogue {
     run: Mutex<Run>,
-    /// Whether all that may refuse the call has been looked at.
-    ready: AtomicBool,
     over: AtomicBool,
+    /// Whether the state is claimed, if there is one: what is done before that may be done twice.
+    claimed: AtomicBool,
     deadline: Moment,
     /// Who calls, as far as somebody who opens a link can be compared with that.
     subject: Option<String>,
@@ -96,8 +96,8 @@ impl Leg<'_> {
                 broken: None,
                 steps: Vec::new(),
             }),
-            ready: AtomicBool::new(self.ready.load(Ordering::Acquire)),
             over: AtomicBool::new(false),
+            claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
@@ -115,18 +115,28 @@ impl Dialogue {
         self.over.store(true, Ordering::Release);
     }
 
-    /// From here on something can be asked.
-    pub(super) fn begin(&self) {
-        self.ready.store(true, Ordering::Release);
-    }
-
-    /// Whether the call may still be refused, and so nothing can be asked yet.
-    pub(crate) fn is_early(&self) -> bool {
-        !self.ready.load(Ordering::Acquire)
-    }
-
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_claimed(&self) {
+        self.claimed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Acquire)
+    }
+
+    /// Work that was begun, and of which nobody knows how it ends.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        let run = self.run();
+        let mut open = run.steps.iter().filter(|(_, begun)| begun.is_open());
+        open.next().map(|(key, _)| key.clone())
+    }
+
+    /// Whether something was done in this run that no state tells of yet.
+    pub(super) fn has_done(&self) -> bool {
+        self.run().asking.has_done()
     }
 
     /// What the client declared.

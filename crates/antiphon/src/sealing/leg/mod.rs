@@ -11,10 +11,7 @@ mod dialogue;
 mod open;
 mod seal;
 
-use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering};
 
 use antiphon_core::{
     answers::Answers,
@@ -57,8 +54,6 @@ pub(crate) struct Leg<'a> {
     loose: Mutex<Option<Holder>>,
     /// The answer that the state got when it was used before.
     recorded: OnceLock<Vec<u8>>,
-    /// Whether all that may refuse the call has been looked at.
-    ready: AtomicBool,
     /// What the handler asks and has done, once it asks for that.
     dialogue: OnceLock<Arc<Dialogue>>,
 }
@@ -88,7 +83,6 @@ impl<'a> Leg<'a> {
             claimed: OnceLock::new(),
             loose: Mutex::default(),
             recorded: OnceLock::new(),
-            ready: AtomicBool::new(false),
             dialogue: OnceLock::new(),
         }
     }
@@ -155,14 +149,6 @@ impl<'a> Leg<'a> {
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
         self.opened.as_ref().map(|opened| opened.flow())
-    }
-
-    /// All that may refuse the call has been looked at, and its state is claimed.
-    pub(crate) fn set_ready(&self) {
-        self.ready.store(true, Ordering::Release);
-        if let Some(dialogue) = self.begun_dialogue() {
-            dialogue.begin();
-        }
     }
 
     /// Whatever the handler has left behind cannot ask any more.

@@ -1,7 +1,7 @@
 //! [`Completions`]: what was done behind links, within one process.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
@@ -19,14 +19,14 @@ const MOST: usize = 65_536;
 /// process. Replicas keep it where all of them find it, under the [`Handle`]; see
 /// [`Handle::opened_by`].
 ///
-/// Clones are the same. What was done counts until the call it belongs to has ended, and is
-/// forgotten some time after.
+/// Clones are the same. What was done counts until the call it belongs to has ended. The last
+/// 65,536 are kept.
 pub struct Completions<T>(Arc<Mutex<Kept<T>>>);
 
 struct Kept<T> {
     done: HashMap<Handle, T>,
-    /// At how many of them those are dropped that count no more.
-    sweep_at: usize,
+    /// The oldest first.
+    order: VecDeque<Handle>,
 }
 
 impl<T: Clone> Completions<T> {
@@ -42,8 +42,8 @@ impl<T: Clone> Completions<T> {
     /// anybody who has them.
     ///
     /// # Errors
-    /// If the link was made for somebody else, or is none of ours, or is too old; if it was completed
-    /// before, which stays as it is; or if there is no room.
+    /// If the link was made for somebody else, or is none of ours, or is too old; or if it was
+    /// completed before, which stays as it is.
     pub fn complete(
         &self,
         handle: &str,
@@ -53,17 +53,16 @@ impl<T: Clone> Completions<T> {
         let now = Moment::from(SystemTime::now());
         let handle = Handle::opened_by(handle, subject, now).map_err(NotCompleted::Handle)?;
         let mut kept = self.kept();
-        // Now and then, so that each costs little: when there are twice as many as after the last.
-        if kept.done.len() >= kept.sweep_at {
-            kept.done.retain(|handle, _| now < handle.until());
-            kept.sweep_at = (2 * kept.done.len()).clamp(64, MOST);
-        }
         if kept.done.contains_key(&handle) {
             return Err(NotCompleted::Before);
         }
-        if kept.done.len() >= MOST {
-            return Err(NotCompleted::Full);
+        // Handles can be made up by anybody who finds the page; they must not keep others out.
+        if kept.done.len() >= MOST
+            && let Some(oldest) = kept.order.pop_front()
+        {
+            kept.done.remove(&oldest);
         }
+        kept.order.push_back(handle);
         kept.done.insert(handle, value);
         Ok(())
     }
@@ -85,7 +84,7 @@ impl<T> Default for Completions<T> {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(Kept {
             done: HashMap::new(),
-            sweep_at: 64,
+            order: VecDeque::new(),
         })))
     }
 }
@@ -110,8 +109,6 @@ pub enum NotCompleted {
     Handle(BadHandle),
     /// It was completed before.
     Before,
-    /// Too much is kept already.
-    Full,
 }
 
 impl fmt::Display for NotCompleted {
@@ -119,7 +116,6 @@ impl fmt::Display for NotCompleted {
         match self {
             Self::Handle(bad) => bad.fmt(f),
             Self::Before => f.write_str("this link was used before"),
-            Self::Full => f.write_str("there is no room; try again later"),
         }
     }
 }

@@ -266,7 +266,7 @@ impl Ask {
         self.ask(
             key,
             &canonical,
-            |answer| decode(answer).map_err(|_| vec![wrong(answer, &format!("must be {what}"))]),
+            |answer| decode(answer).map_err(|_| unread(answer, &format!("must be {what}"))),
             || request,
         )
     }
@@ -307,9 +307,6 @@ impl Ask {
         let key = || key.to_owned();
         if self.dialogue.is_over() {
             return Err(self.fault(Fault::AskedLate { key: key() }));
-        }
-        if self.dialogue.is_early() {
-            return Err(self.fault(Fault::AskedEarly { key: key() }));
         }
         if once::is_inside(&self.dialogue) {
             return Err(self.fault(Fault::AskedWithin { key: key() }));
@@ -369,15 +366,23 @@ fn filled_in<T>(
 
 fn elicited(answer: &str) -> Result<ElicitResult, Vec<String>> {
     let rule = "must be an object with `action` and, if accepted, `content`";
-    decode(answer).map_err(|_| vec![wrong(answer, rule)])
+    decode(answer).map_err(|_| unread(answer, rule))
 }
 
-/// What is wrong with what is no answer: a rule, or that it was too large and not kept.
-fn wrong(answer: &str, rule: &str) -> String {
+/// What is wrong with an answer that is none.
+fn unread(answer: &str, rule: &str) -> Vec<String> {
+    // What stands for an answer that was too large.
     match decode::<String>(answer) {
-        Ok(why) if why.starts_with("has more than ") => why,
-        _ => rule.to_owned(),
+        Ok(why) if is_too_large(&why) => vec![why],
+        _ => vec![rule.to_owned()],
     }
+}
+
+/// Exactly so: anybody can answer with a text, and no answer is told to anyone.
+fn is_too_large(why: &str) -> bool {
+    let bytes = why.strip_prefix("has more than ");
+    let bytes = bytes.and_then(|rest| rest.strip_suffix(" bytes"));
+    bytes.is_some_and(|bytes| bytes.parse::<u32>().is_ok_and(|it| it.to_string() == bytes))
 }
 
 #[diagnostic::do_not_recommend]
@@ -392,9 +397,9 @@ impl<S: Sync> FromCall<S> for Ask {
 }
 
 impl Context<'_> {
-    /// Asks for what only the user has: how extractors ask. They must say so by
-    /// [`ASKS`](crate::FromCall::ASKS), or nothing can be asked yet: that the state of a call is
-    /// used once is made sure only when all that may refuse the call has been looked at.
+    /// Asks for what only the user has: how extractors and layers ask. An extractor says so by
+    /// [`ASKS`](crate::FromCall::ASKS): otherwise its questions leave alone, and it cannot do
+    /// anything [`once`](Ask::once), because the state may still be used by somebody else.
     ///
     /// # Errors
     /// If nothing can be asked here: in completions, lists and subscriptions (MRTR-S-03).

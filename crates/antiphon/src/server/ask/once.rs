@@ -6,7 +6,7 @@ use std::{
     pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
 };
 
@@ -20,8 +20,18 @@ use super::{Ask, Dialogue, Fault, Stop};
 pub(crate) struct Begun {
     /// What came of it, JSON.
     result: OnceCell<String>,
-    /// Whether somebody has had it.
+    /// How many have begun it.
+    times: AtomicU8,
+    /// Whether somebody has had what came of it.
     had: AtomicBool,
+    /// Whether its work was begun, and neither was done nor has failed.
+    open: AtomicBool,
+}
+
+impl Begun {
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
+    }
 }
 
 impl Ask {
@@ -47,6 +57,9 @@ impl Ask {
     /// before the first is done share it. A failure is not remembered: the next round tries again.
     /// Nothing can be asked within.
     ///
+    /// Work that was begun has to be awaited to its end. If the handler drops it, or asks while it
+    /// goes on elsewhere, nobody knows what was done: it is not begun again, and the call fails.
+    ///
     /// What is done is known from the next state on, so a process that ends before it has sent
     /// that may do it again when the client does. Give an
     /// [`idempotency_key`](Self::idempotency_key) to services that take one.
@@ -69,7 +82,7 @@ impl Ask {
             let begun = begun?;
             let result = begun
                 .result
-                .get_or_try_init(|| self.run_step(key, work))
+                .get_or_try_init(|| self.run_step(key, &begun, work))
                 .await?;
             begun.had.store(true, Ordering::Relaxed);
             let read = serde_json::from_str(result);
@@ -93,7 +106,10 @@ impl Ask {
                 begun
             }
         };
-        if begun.had.load(Ordering::Relaxed) {
+        let times = begun.times.load(Ordering::Relaxed).saturating_add(1);
+        begun.times.store(times, Ordering::Relaxed);
+        let together = !begun.had.load(Ordering::Relaxed);
+        if !run.asking.may_share(key, times, together) {
             drop(run);
             return Err(self.fault(Fault::Twice { key: key.into() }));
         }
@@ -103,20 +119,50 @@ impl Ask {
     async fn run_step<T: Serialize>(
         &self,
         key: &str,
+        begun: &Begun,
         work: impl AsyncFnOnce() -> Result<T, Stop>,
     ) -> Result<String, Stop> {
-        let done = {
-            let run = self.dialogue.run();
-            run.asking.done(key).ok().flatten().map(str::to_owned)
-        };
-        if let Some(done) = done {
+        if let Some(done) = self.open_step(key, begun).map_err(|it| self.fault(it))? {
             return Ok(done);
         }
-        let value = inside(&self.dialogue, work()).await?;
-        let result = serde_json::to_string(&value)?;
+        let ended = inside(&self.dialogue, work()).await;
+        let ended = ended.map(|value| serde_json::to_string(&value));
         let mut run = self.dialogue.run();
-        run.asking.note_done(key, &*result);
-        Ok(result)
+        begun.open.store(false, Ordering::Relaxed);
+        match ended {
+            Ok(Ok(result)) => {
+                run.asking.note_done(key, &*result);
+                let times = begun.times.load(Ordering::Relaxed);
+                run.asking.may_share(key, times, true);
+                Ok(result)
+            }
+            Ok(Err(_)) => {
+                drop(run);
+                Err(self.fault(Fault::Unreadable { key: key.into() }))
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// What came of the work, if it was done; else it is to be done now.
+    fn open_step(&self, key: &str, begun: &Begun) -> Result<Option<String>, Fault> {
+        // Under the lock, like the look at what is open when the handler has ended.
+        let run = self.dialogue.run();
+        if let Some(done) = run.asking.done(key).ok().flatten() {
+            return Ok(Some(done.to_owned()));
+        }
+        let key = || key.to_owned();
+        if begun.is_open() {
+            return Err(Fault::Unfinished { key: key() });
+        }
+        if self.dialogue.is_over() {
+            return Err(Fault::AskedLate { key: key() });
+        }
+        if !self.dialogue.is_claimed() {
+            return Err(Fault::Unclaimed { key: key() });
+        }
+        begun.open.store(true, Ordering::Relaxed);
+        Ok(None)
     }
 }
 
