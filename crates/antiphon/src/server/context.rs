@@ -10,7 +10,6 @@ use std::{
 };
 
 use antiphon_core::{
-    negotiate::shown,
     seal::digest::FlowId,
     template::{Binding, Bindings},
 };
@@ -22,9 +21,7 @@ use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{
-    FromCall, Outcome, Server, Stop, entry::Manners, fault::Fault, outcome::Ends, stop::Why,
-};
+use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends, stop::Why};
 use crate::{
     raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -361,53 +358,6 @@ impl<'a> Context<'a> {
     /// What the request brings from earlier rounds, where there may be any.
     pub(crate) fn leg(&self) -> Option<&'a Leg<'a>> {
         self.leg
-    }
-
-    /// What the handler returned, with what it asked on the way.
-    pub(crate) fn settle<R>(&self, ended: Result<Reply<R>, Stop>) -> Result<Reply<R>, Stop> {
-        let Some(dialogue) = self.leg.and_then(Leg::begun_dialogue) else {
-            return ended;
-        };
-        dialogue.end();
-        if let Some(error) = dialogue.run().broken.take() {
-            return Err(error.into());
-        }
-        let asks = match &ended {
-            Ok(reply) => matches!(reply, Reply::InputRequired(_)),
-            Err(stop) => stop.asks(),
-        };
-        if let Some(key) = dialogue.unfinished().filter(|_| asks) {
-            let fault = Fault::Unfinished { key };
-            tracing::error!(target = &*shown(self.target), "{fault}");
-            let error = ErrorObject::internal(format!("Internal error: {fault}"));
-            self.server.settings.faults.tell(fault);
-            return Err(error.into());
-        }
-        match ended {
-            Ok(Reply::InputRequired(by_hand)) => {
-                let all = dialogue.questions(Some(by_hand));
-                Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
-            }
-            Ok(reply) => {
-                let run = dialogue.run();
-                let later = run.waits().then_some("later");
-                for key in run.asking.pending().chain(later) {
-                    let fault = Fault::Swallowed { key: key.into() };
-                    tracing::warn!(target = &*shown(self.target), "{fault}");
-                    self.server.settings.faults.tell(fault);
-                }
-                Ok(reply)
-            }
-            Err(stop) => {
-                let by_hand = match stop.why() {
-                    Why::Ask(by_hand) => Some(by_hand),
-                    Why::Asked => None,
-                    why => return Err(Stop::because(why)),
-                };
-                let all = dialogue.questions(by_hand).ok_or_else(Stop::asked)?;
-                Ok(Reply::InputRequired(all))
-            }
-        }
     }
 
     /// What the call is called in logs, if it was asked something before.

@@ -1,6 +1,6 @@
 //! [`Given`]: a value given up front, or asked for.
 
-use antiphon_core::question::Kind;
+use antiphon_core::{asking::lines, question::Kind};
 
 use super::{Ask, Stop};
 use crate::form::Form;
@@ -54,8 +54,7 @@ impl<'a, V> Given<'a, V> {
                 if errors.is_empty() {
                     return Ok(form);
                 }
-                let lines: Vec<_> = errors.iter().map(|error| format!("- {error}")).collect();
-                let lines = lines.join("\n");
+                let lines = lines(&errors);
                 Err(Stop::fail(format!(
                     "What was given for `{key}` does not fit:\n{lines}"
                 )))

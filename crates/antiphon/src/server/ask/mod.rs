@@ -5,14 +5,20 @@ mod completions;
 mod given;
 mod once;
 mod question;
+mod settle;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use antiphon_core::{asking::Unanswered, link::Handle, question::Kind};
+use antiphon_core::{
+    asking::{Unanswered, lines},
+    link::Handle,
+    question::Kind,
+};
 use antiphon_types::{
     ClientCapabilities, CreateMessageRequestParams as Sample, CreateMessageResult, ElicitAction,
     ElicitRequestParams, ElicitResult, ErrorObject, InputRequest, ListRootsResult, Root, decode,
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
@@ -193,7 +199,7 @@ impl Ask {
     /// # Errors
     /// As [`form`](Self::form).
     pub fn sample(&self, key: &str, sample: Sample) -> Result<CreateMessageResult, Stop> {
-        self.any(key, sample.into(), "a message of a model")
+        self.ask_for(key, sample.into(), "a message of a model")
     }
 
     /// Asks for the workspace roots.
@@ -201,7 +207,7 @@ impl Ask {
     /// # Errors
     /// As [`form`](Self::form).
     pub fn roots(&self, key: &str) -> Result<Vec<Root>, Stop> {
-        let roots: ListRootsResult = self.any(key, InputRequest::roots(), "a list of roots")?;
+        let roots: ListRootsResult = self.ask_for(key, InputRequest::roots(), "a list of roots")?;
         Ok(roots.roots)
     }
 
@@ -256,7 +262,7 @@ impl Ask {
     }
 
     /// A question that is answered with a `T` or not at all.
-    fn any<T: serde::de::DeserializeOwned>(
+    fn ask_for<T: DeserializeOwned>(
         &self,
         key: &str,
         request: InputRequest,
@@ -338,8 +344,7 @@ impl Ask {
             Unanswered::Clash => self.fault(Fault::Clash { key: key.into() }),
             Unanswered::Drift => self.fault(Fault::Drift { key: key.into() }),
             Unanswered::Unusable(errors) => {
-                let lines: Vec<_> = errors.iter().map(|error| format!("- {error}")).collect();
-                let lines = lines.join("\n");
+                let lines = lines(&errors);
                 Stop::fail(format!("There was no usable answer to `{key}`:\n{lines}"))
             }
             Unanswered::Changed => Stop::fail(format!(
@@ -393,29 +398,6 @@ impl<S: Sync> FromCall<S> for Ask {
 
     fn describe(description: &mut Description) {
         _ = description;
-    }
-}
-
-impl Context<'_> {
-    /// Asks for what only the user has: how extractors and layers ask. An extractor says so by
-    /// [`ASKS`](crate::FromCall::ASKS): otherwise its questions leave alone, and it cannot do
-    /// anything [`once`](Ask::once), because the state may still be used by somebody else.
-    ///
-    /// # Errors
-    /// If nothing can be asked here: in completions, lists and subscriptions (MRTR-S-03).
-    pub fn ask(&self) -> Result<Ask, Stop> {
-        let Some(leg) = self.leg() else {
-            tracing::error!(
-                method = self.method(),
-                "nothing can be asked here (MRTR-S-03)"
-            );
-            let text = format!("Internal error: `{}` cannot ask", self.method());
-            return Err(Stop::reject(-32603, text));
-        };
-        Ok(Ask {
-            dialogue: leg.dialogue(self)?.clone(),
-            faults: self.server().settings.faults.clone(),
-        })
     }
 }
 
