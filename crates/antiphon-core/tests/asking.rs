@@ -344,7 +344,7 @@ impl Run<'_> {
         }
         let note = told.last().map_or_else(String::new, |answer| {
             let errors = errors(answer).join("\n- ");
-            format!("\n\nThe last answer could not be used:\n- {errors}")
+            format!("\n\nIt does not go on yet:\n- {errors}")
         });
         let message = format!("{words}?{note}");
         self.answered.remove(key);
