@@ -1,8 +1,10 @@
 //! Handlers that ask in a straight line: what is asked in which round, and what becomes of answers.
 
+use std::time::Duration;
+
 use antiphon::{
-    Answer, Args, Ask, Choice, Context, Form, FromCall, Kind, Messages, RawForm, Responses, Sample,
-    Server, Stop,
+    Answer, Args, Ask, Choice, Context, Form, FromCall, Kind, Messages, RawForm, RequestState,
+    Responses, Sample, Server, Stop,
     schemars::{self, JsonSchema},
     testing::Script,
     types::{ElicitRequestParams, FormSchema, InputRequest, InputRequired, StringSchema},
@@ -386,4 +388,35 @@ async fn extractors_ask() {
     let played = people.call_tool(&server, "later", ()).await;
     assert_eq!(played.text(), "Ada true Small");
     played.assert_rounds([["name"], ["confirm"], ["size"]]);
+}
+
+/// Who is to come back later brings along what was carried, and what was answered.
+#[tokio::test]
+async fn coming_back_later_loses_nothing() {
+    async fn patient(
+        RequestState(carried): RequestState<String>,
+        responses: Responses,
+        ask: Ask,
+    ) -> Result<String, Stop> {
+        let Name { name } = ask.form("name", "Name?")?;
+        let Some(carried) = carried else {
+            let form = FormSchema::new().required("x", StringSchema::new());
+            let question: InputRequest = ElicitRequestParams::form("By hand?", form).into();
+            let question = InputRequired::ask("hand", question);
+            return Err(Stop::ask(question.carrying("mine")?));
+        };
+        if ask.round() < 5 {
+            ask.later(Duration::from_millis(1))?;
+        }
+        let answers = responses.answers().keys().count();
+        Ok(format!("{name} {carried} {answers} after {}", ask.round()))
+    }
+    let server = Server::new("patient", "1.0").tool("patient", patient);
+    let people = Script::new()
+        .accept("name", name("Ada"))
+        .accept("hand", json!({ "x": "y" }));
+    let played = people.call_tool(&server, "patient", ()).await;
+    assert_eq!(played.text(), "Ada mine 0 after 5");
+    played.assert_rounds([["name"], ["hand"]]);
+    assert_eq!(played.laters(), 3);
 }

@@ -159,9 +159,11 @@ impl Leg<'_> {
         ledger.rounds = (rounds != round).then_some(rounds);
         let by_hand = input.requests().map(|(key, _)| key);
         let by_hand = by_hand.filter(|key| !ledger.asks(key));
-        let state = input
-            .state()
-            .filter(|state| !state.is_empty() || !dialogue.is_some_and(Dialogue::waits));
+        let state = match input.state() {
+            // Nothing was asked, so what the author carries along goes on as it is.
+            Some("") if dialogue.is_some_and(Dialogue::waits) => self.state(),
+            state => state,
+        };
         let written = ledger.with(by_hand, state).write(out);
         written.map_err(|_| {
             tracing::error!("a state has parts of 16 MiB and more, or keys of more than 255 bytes");
