@@ -20,15 +20,21 @@ pub(super) enum Filled {
 /// The choice that leaves a field out.
 const LEAVE_OUT: &str = "(leave out)";
 
-/// Asks for a field until it fits. `before` is what was given the last time.
+/// Asks for a field until it fits. `before` is what became of it the last time.
 pub(super) fn fill(
     prompts: &mut dyn Prompts,
     name: &str,
     schema: &PrimitiveSchema,
     required: bool,
-    before: Option<&Value>,
+    before: Option<&Filled>,
 ) -> io::Result<Filled> {
-    let mut start = before.cloned().or_else(|| schema.default_value());
+    let value = match before {
+        None | Some(Filled::Escaped) => schema.default_value(),
+        Some(Filled::With(value)) => Some(value.clone()),
+        // Its default does not come back.
+        Some(Filled::LeftOut) => None,
+    };
+    let mut start = value.map(Start::Value);
     let field = Field {
         label: labels::label(name, schema, required),
         help: labels::help(schema),
@@ -48,13 +54,20 @@ pub(super) fn fill(
                 let why = why.unwrap_or_default();
                 prompts.tell(&format!("  ! {}", printable::excerpt(&why, 300)));
                 start = match filled {
-                    Entry::Value(value) => Some(value),
-                    Entry::Unreadable(_, text) => Some(Value::String(text)),
+                    Entry::Value(value) => Some(Start::Value(value)),
+                    Entry::Unreadable(_, text) => Some(Start::Typed(text)),
                     _ => None,
                 };
             }
         }
     }
+}
+
+/// What a field is shown with.
+enum Start {
+    Value(Value),
+    /// What was no value.
+    Typed(String),
 }
 
 /// What is said of a field.
@@ -77,8 +90,13 @@ fn ask(
     prompts: &mut dyn Prompts,
     field: &Field,
     schema: &PrimitiveSchema,
-    start: Option<&Value>,
+    start: Option<&Start>,
 ) -> io::Result<Entry> {
+    let (start, typed) = match start {
+        Some(Start::Value(value)) => (Some(value), ""),
+        Some(Start::Typed(text)) => (None, text.as_str()),
+        None => (None, ""),
+    };
     // Without any, what is written instead is told to be wrong, and the field can be left.
     if let Some(options) = labels::options(schema).filter(|options| !options.is_empty()) {
         return match is_multiple(schema) {
@@ -99,23 +117,21 @@ fn ask(
         let said = prompts.yes_or_no(&field.label, &field.help, start.and_then(Value::as_bool))?;
         return Ok(said.map_or(Entry::Escaped, |said| Entry::Value(said.into())));
     }
-    let shown = match start {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::new(),
+    let shown = match (schema, start) {
+        (PrimitiveSchema::String(_), Some(Value::String(text))) => text.clone(),
+        (_, Some(value)) => value.to_string(),
+        (_, None) => typed.to_owned(),
     };
     let shown = printable::line(&shown);
     let Some(text) = prompts.write(&field.label, &field.help, &shown)? else {
         return Ok(Entry::Escaped);
     };
-    if let (PrimitiveSchema::String(_), Some(start)) = (schema, start)
-        && text == shown
-    {
-        // As it was, and not as it is shown.
-        return Ok(Entry::Value(start.clone()));
-    }
     if text.is_empty() && !field.required {
         return Ok(Entry::LeftOut);
+    }
+    if let Some(start) = start.filter(|_| text == shown) {
+        // As it was, and not as it is shown.
+        return Ok(Entry::Value(start.clone()));
     }
     Ok(read(schema, text))
 }
@@ -339,6 +355,31 @@ mod tests {
         let (value, shown) = filled(json!({ "type": "object" }), true, does);
         assert_eq!(value, Filled::With(json!({ "deep": [1] })));
         assert!(shown.contains("as JSON"), "{shown}");
+    }
+
+    #[test]
+    fn json_stays_json_when_it_is_shown_again() {
+        // As it starts, whatever of it could not be shown as it is.
+        for default in [json!("fast"), json!({ "a": "\u{202e}" }), json!(null)] {
+            let schema = json!({ "type": ["string", "object"], "default": default });
+            let start = printable::line(&default.to_string());
+            let does = [Does::Writes(start.leak())];
+            let (value, shown) = filled(schema, true, does);
+            assert_eq!(value, Filled::With(default), "{shown}");
+            assert!(!shown.contains('\u{202e}'), "{shown:?}");
+        }
+        // What could not be read is shown as it was typed.
+        let does = ["fast", r#""fast""#].map(Does::Writes);
+        let (value, shown) = filled(json!({}), true, does);
+        assert_eq!(value, Filled::With(json!("fast")));
+        assert!(shown.contains(r#"from "fast""#), "{shown}");
+    }
+
+    #[test]
+    fn an_empty_default_does_not_keep_a_field_from_being_left_out() {
+        let schema = json!({ "type": "string", "minLength": 1, "default": "" });
+        let (value, _) = filled(schema, false, [Does::Writes("")]);
+        assert_eq!(value, Filled::LeftOut);
     }
 
     #[test]

@@ -50,12 +50,12 @@ pub(super) fn answer(
     })
 }
 
-/// A form without fields is only agreed to.
+/// A form without fields is only agreed to, and not by Enter alone.
 fn agree<W: Copy>(prompts: &mut dyn Prompts, out: &[(&str, W)]) -> io::Result<Left<W>> {
     let mut options = vec!["Accept".to_owned()];
     options.extend(out.iter().map(|(label, _)| (*label).to_owned()));
     loop {
-        match prompts.choose("Your answer", "", &options, 0)? {
+        match prompts.choose("Your answer", "", &options, out.len())? {
             Some(0) => return Ok(Left::Filled(Map::new())),
             Some(at) => return Ok(Left::By(out[at - 1].1)),
             None => {}
@@ -69,31 +69,29 @@ pub(super) fn fill_in<W: Copy>(
     schema: &FormSchema,
     out: &[(&str, W)],
 ) -> io::Result<Left<W>> {
-    let mut content: Vec<Option<Value>> = vec![None; schema.properties.len()];
+    let mut content: Vec<Option<Filled>> = Vec::new();
+    content.resize_with(schema.properties.len(), || None);
     let mut at = 0;
     while let Some((name, field)) = schema.properties.get(at) {
         let required = schema.is_required(name);
         match fill(prompts, name, field, required, content[at].as_ref())? {
-            Filled::With(value) => content[at] = Some(value),
-            Filled::LeftOut => content[at] = None,
-            Filled::Escaped => {
-                match escape(prompts, at > 0, out)? {
-                    Escape::Again => {}
-                    Escape::Back => at -= 1,
-                    Escape::Out(way) => return Ok(Left::By(way)),
-                }
-                continue;
+            Filled::Escaped => match escape(prompts, at > 0, out)? {
+                Escape::Again => {}
+                Escape::Back => at -= 1,
+                Escape::Out(way) => return Ok(Left::By(way)),
+            },
+            filled => {
+                content[at] = Some(filled);
+                at += 1;
             }
         }
-        at += 1;
     }
     let names = schema.properties.iter().map(|(name, _)| name.clone());
-    let filled = names.zip(content);
-    Ok(Left::Filled(
-        filled
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect(),
-    ))
+    let filled = names.zip(content).filter_map(|(name, field)| match field {
+        Some(Filled::With(value)) => Some((name, value)),
+        _ => None,
+    });
+    Ok(Left::Filled(filled.collect()))
 }
 
 enum Escape<W> {
@@ -178,6 +176,44 @@ mod tests {
         ];
         let content = json!({ "name": "Ada", "nick": "countess", "sure": true });
         assert_eq!(left(does), filled(content));
+    }
+
+    #[test]
+    fn what_was_left_out_is_still_left_out_on_the_way_back() {
+        let mut yes = BooleanSchema::new();
+        yes.default = Some(true);
+        let form = FormSchema::new()
+            .optional("mails", yes)
+            .required("name", StringSchema::new());
+        let mut person = Scripted::new([
+            Does::Picks("(leave out)"),
+            Does::Escapes,
+            Does::Picks("Back"),
+            Does::Picks("(leave out)"),
+            Does::Writes("Ada"),
+        ]);
+        let left = fill_in(&mut person, &form, &[("Decline", 1)]).expect("asked");
+        assert_eq!(left, filled(json!({ "name": "Ada" })));
+        assert_eq!(
+            person.shown.matches("from 0").count(),
+            2,
+            "{}",
+            person.shown
+        );
+        assert_eq!(
+            person.shown.matches("from 2").count(),
+            1,
+            "{}",
+            person.shown
+        );
+    }
+
+    #[test]
+    fn nothing_is_agreed_to_by_enter_alone() {
+        let asked = ElicitRequestFormParams::new("Sure?", FormSchema::new());
+        let mut person = Scripted::new([Does::Picks("Decline")]);
+        _ = answer(&mut person, &asked).expect("asked");
+        assert!(person.shown.contains("from 2"), "{}", person.shown);
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn received(message: &Value) -> Option<String> {
         let text = error.get("message").and_then(Value::as_str);
         return Some(format!(
             "error {} {}",
-            error.get("code").map(Value::to_string).unwrap_or_default(),
+            error.get("code").map(compact).unwrap_or_default(),
             printable::excerpt(text.unwrap_or_default(), LONGEST)
         ));
     }
@@ -252,5 +252,9 @@ mod tests {
         assert_eq!(told[1], r"<- error -32602 no \u{1b}[2J");
         assert_eq!(told[3], "<- input_required [] state 1 bytes");
         assert_eq!(told[5], "<- complete, failed");
+        // What is no error as it should be does nothing to the terminal either.
+        let odd = json!({ "id": 4, "error": { "code": "\u{9b}2J\u{202e}" } });
+        let told = lines(&[call(4), (false, odd)]);
+        assert_eq!(told[1], r#"<- error "\u{9b}2J\u{202e}" "#);
     }
 }

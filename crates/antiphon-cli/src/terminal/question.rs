@@ -51,7 +51,8 @@ fn open(prompts: &mut dyn Prompts, link: &ElicitRequestUrlParams) -> io::Result<
         "Decline: say no",
         "Cancel: do not choose",
     ];
-    let chosen = prompts.choose("Your answer", "", &options.map(str::to_owned), 0)?;
+    // Enter alone agrees to nothing.
+    let chosen = prompts.choose("Your answer", "", &options.map(str::to_owned), 2)?;
     Ok(Some(match chosen {
         Some(0) => Answer::accept(()),
         Some(1) => Answer::decline(),
@@ -167,6 +168,7 @@ mod tests {
         let (answered, shown) = asked(&question, [Does::Escapes]);
         assert!(answered, "leaving is an answer, too");
         assert!(shown.contains(&url), "{shown}");
+        assert!(shown.contains("from 2"), "Enter agrees to nothing: {shown}");
     }
 
     #[test]
