@@ -81,10 +81,7 @@ fn text(
     let options = several(field).unwrap_or_default();
     let options: Vec<String> = options
         .iter()
-        .map(|(value, title)| match title {
-            Some(title) if title != value => format!("{value} ({title})"),
-            _ => (*value).to_owned(),
-        })
+        .map(|(value, title)| described(value, *title))
         .collect();
     let count = match (least.unwrap_or(0), most) {
         (0, None) => "Any".to_owned(),
@@ -101,6 +98,14 @@ fn text(
     let mut early = StringSchema::new().description(lines);
     early.title = title;
     early.into()
+}
+
+/// An option as it stands in a description.
+fn described(value: &str, title: Option<&str>) -> String {
+    match title {
+        Some(title) if title != value => format!("{value} ({title})"),
+        _ => value.to_owned(),
+    }
 }
 
 /// Values and their titles, if several may be chosen.
@@ -120,22 +125,27 @@ fn several(field: &PrimitiveSchema) -> Option<Vec<(&str, Option<&str>)>> {
 }
 
 /// The values in a text, separated by commas. A value may have commas itself, and may be written
-/// as its title.
+/// as its title, or with it as in the description.
 fn listed(text: &str, options: &[(&str, Option<&str>)]) -> Vec<String> {
     let mut values = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let known = options.iter().flat_map(|(value, title)| {
-            let names = [Some(*value), *title].into_iter().flatten();
-            names.filter_map(|name| Some((name.len(), *value, after(rest, name)?)))
+            let both = described(value, *title);
+            let names = [Some(*value), *title, Some(&both)].into_iter().flatten();
+            let found = names.filter_map(|name| Some((name.len(), *value, after(rest, name)?)));
+            found.collect::<Vec<_>>()
         });
         // The longest: `a, b` may be a value besides `a`. Of two alike the first, which is a
         // value before it is the title of another.
         let (value, next) = match known.reduce(|a, b| if b.0 > a.0 { b } else { a }) {
             Some((_, value, next)) => (value, next),
-            None => rest.split_once(',').unwrap_or((rest, "")),
+            None => {
+                let (unknown, next) = rest.split_once(',').unwrap_or((rest, ""));
+                (unknown.trim(), next)
+            }
         };
-        values.push(value.trim().to_owned());
+        values.push(value.to_owned());
         rest = next.trim();
     }
     values
@@ -212,6 +222,7 @@ mod tests {
             "m": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "a, b", "a c"]}},
             "k": {"type": "array", "items": {"anyOf": [
                 {"const": "r", "title": "Red, dark"}, {"const": "g", "title": "r"}]}},
+            "w": {"type": "array", "items": {"type": "string", "enum": ["a ", "b"]}},
         }));
         for (field, text, list) in [
             ("m", json!("a"), json!(["a"])),
@@ -226,6 +237,9 @@ mod tests {
             ("m", json!(5), json!(5)),
             ("k", json!("Red, dark, g"), json!(["r", "g"])),
             ("k", json!("r"), json!(["r"])),
+            // As the description has it.
+            ("k", json!("r (Red, dark), g (r)"), json!(["r", "g"])),
+            ("w", json!("a , b"), json!(["a ", "b"])),
             ("s", json!("a, b"), json!("a, b")),
             ("other", json!("a, b"), json!("a, b")),
         ] {
