@@ -130,7 +130,7 @@ impl Parse for Entry {
         let key = input.call(Ident::parse_any)?;
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
-            Given::Value(Box::new(input.parse()?))
+            Given::Value(Box::new(bare(input.parse()?)))
         } else if input.peek(syn::token::Paren) {
             let inner;
             syn::parenthesized!(inner in input);
@@ -140,6 +140,14 @@ impl Parse for Entry {
             Given::Nothing
         };
         Ok(Self { key, value })
+    }
+}
+
+/// The expression itself, where a `macro_rules!` macro has put it in.
+pub(crate) fn bare(value: Expr) -> Expr {
+    match value {
+        Expr::Group(group) => bare(*group.expr),
+        other => other,
     }
 }
 

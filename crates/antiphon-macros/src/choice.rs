@@ -105,6 +105,7 @@ fn written(name: &Ident, variants: &[Variant]) -> TokenStream {
     let text = quote!(&'static ::core::primitive::str);
     let option = quote!(::core::option::Option);
     let form = quote!(::antiphon::form);
+    let value = quote!(#form::__private::Value);
     quote! {
         #[automatically_derived]
         impl #form::Choice for #name {
@@ -132,16 +133,16 @@ fn written(name: &Ident, variants: &[Variant]) -> TokenStream {
                 #form::__private::Blank::one_of(<Self as #form::Choice>::OPTIONS)
             }
 
-            fn read(value: #option<#form::__private::Value>) -> #option<Self> {
+            fn read(value: #option<#value>) -> #option<Self> {
                 <Self as #form::Choice>::from_value(value?.as_str()?)
             }
 
-            fn write(&self) -> #option<#form::__private::Value> {
-                #option::Some(<Self as #form::Choice>::value(self).into())
+            fn write(&self) -> #option<#value> {
+                #option::Some(::core::convert::From::from(<Self as #form::Choice>::value(self)))
             }
 
-            fn literal(literal: Self) -> #form::__private::Value {
-                <Self as #form::Choice>::value(&literal).into()
+            fn literal(literal: Self) -> #value {
+                ::core::convert::From::from(<Self as #form::Choice>::value(&literal))
             }
         }
     }

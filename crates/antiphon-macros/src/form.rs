@@ -55,7 +55,7 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
         let write = quote_spanned!(kind.span()=> <#kind as ::antiphon::form::Field>::write);
         quote! {
             if let ::core::option::Option::Some(value) = #write(&self.#name) {
-                content.insert(#wire.into(), value);
+                content.insert(::core::convert::From::from(#wire), value);
             }
         }
     });
@@ -67,8 +67,8 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
         ] => quote! {
             #[automatically_derived]
             impl ::core::convert::From<#kind> for #name {
-                fn from(#field: #kind) -> Self {
-                    Self { #field }
+                fn from(value: #kind) -> Self {
+                    Self { #field: value }
                 }
             }
         },

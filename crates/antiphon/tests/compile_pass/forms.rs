@@ -117,3 +117,140 @@ fn every_definition_can_be_made() {
         Some(7)
     );
 }
+
+/// What stands around a form has no say in what is written for it.
+mod bare {
+    #![no_implicit_prelude]
+    #![deny(warnings)]
+    #![allow(dead_code)]
+
+    #[derive(::antiphon::Choice)]
+    pub(super) enum Size {
+        #[form(title = "Small")]
+        Small,
+        #[deprecated]
+        Large,
+    }
+
+    #[derive(::antiphon::Form)]
+    #[allow(non_snake_case)]
+    pub(super) struct Bare {
+        r#type: ::std::string::String,
+        #[form(min = 1, max = 5, default = 2)]
+        r#match: ::std::option::Option<u8>,
+        size: Size,
+        #[deprecated]
+        #[form(min_items = 1, default = [Size::Small])]
+        sizes: ::std::vec::Vec<Size>,
+        #[cfg(any())]
+        not_there: (),
+        #[cfg_attr(all(), form(max_length = 9))]
+        Capital: ::std::string::String,
+        #[form(format = "date", default = "2026-07-28")]
+        day: ::std::string::String,
+    }
+
+    #[derive(::antiphon::Form)]
+    #[allow(non_snake_case)]
+    pub(super) struct One {
+        Size: Size,
+    }
+}
+
+/// Another trait has a method of that name, too.
+mod ambiguous {
+    #[allow(dead_code)]
+    trait Into {
+        fn into(self) -> u8;
+    }
+
+    impl Into for &str {
+        fn into(self) -> u8 {
+            7
+        }
+    }
+
+    #[derive(antiphon::Choice)]
+    pub(super) enum Side {
+        Left,
+    }
+
+    #[derive(antiphon::Form)]
+    pub(super) struct Ambiguous {
+        pub(super) side: Side,
+    }
+}
+
+/// Forms are written by macros of others, too.
+macro_rules! form {
+    ($name:ident { $field:ident: $kind:ty }, $title:literal, $wire:expr, $about:expr, $most:expr) => {
+        #[derive(Form)]
+        struct $name {
+            #[doc = $about]
+            #[form(title = $title, rename = $wire, max_length = $most, default = $wire)]
+            $field: $kind,
+            #[doc = $title]
+            #[form(title, options($title), default = $title)]
+            #[allow(dead_code)]
+            chosen: String,
+            #[form(pattern = $title, default = $title)]
+            #[allow(dead_code)]
+            written: Option<String>,
+        }
+    };
+}
+form!(Made { text: String }, "A title", "wire", "About it.", 5 + 4);
+
+#[test]
+fn forms_can_be_made_by_macros() {
+    let schema = serde_json::to_value(Made::definition().schema()).expect("a value");
+    let wire = &schema["properties"]["wire"];
+    assert_eq!(wire["title"], "A title");
+    assert_eq!(wire["description"], "About it.");
+    assert_eq!(wire["maxLength"], 9);
+    assert_eq!(schema["properties"]["chosen"]["title"], "A title");
+    let made = Made {
+        text: "x".to_owned(),
+        chosen: "A title".to_owned(),
+        written: None,
+    };
+    assert_eq!(made.write().len(), 2);
+    assert_eq!(made.text, "x");
+}
+
+#[test]
+fn nothing_around_a_form_changes_it() {
+    let bare = bare::Bare::definition().schema();
+    let names: Vec<_> = bare.properties.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["type", "match", "size", "sizes", "Capital", "day"]);
+    let ambiguous = ambiguous::Ambiguous {
+        side: ambiguous::Side::Left,
+    };
+    assert_eq!(ambiguous.write()["side"], "left");
+    assert!(is_documented());
+}
+
+fn is_documented() -> bool {
+    /// Doc
+    #[derive(Form)]
+    struct Documented {
+        /** "Quoted" {braces} \ back
+         * and a second line
+         */
+        #[form(title)]
+        #[allow(dead_code)]
+        block: String,
+        /// One.
+        ///
+        /// - "a"
+        ///   - b
+        #[allow(dead_code)]
+        lines: String,
+    }
+    let schema = serde_json::to_value(Documented::definition().schema()).expect("a value");
+    let fields = &schema["properties"];
+    assert_eq!(fields["block"]["title"], r#""Quoted" {braces} \ back"#);
+    assert_eq!(fields["block"]["description"], "and a second line");
+    assert_eq!(fields["lines"]["description"], "One.\n\n- \"a\"\n  - b");
+    true
+}
