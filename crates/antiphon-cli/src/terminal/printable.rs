@@ -37,9 +37,11 @@ pub(crate) fn excerpt(text: &str, longest: usize) -> String {
 fn deceives(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -56,6 +58,9 @@ mod tests {
         assert_eq!(line("\u{9b}2J"), r"\u{9b}2J");
         assert_eq!(line("a\u{202e}b\u{2066}c"), r"a\u{202e}b\u{2066}c");
         assert_eq!(line("one\r\ntwo"), r"one\r\ntwo");
+        // Letters that are blank, and what selects nothing that is seen.
+        let unseen = "no\u{3164}\u{2800}\u{115f}\u{e0100}";
+        assert_eq!(line(unseen), r"no\u{3164}\u{2800}\u{115f}\u{e0100}");
     }
 
     #[test]
