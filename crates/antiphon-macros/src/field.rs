@@ -231,6 +231,17 @@ impl Writer<'_> {
                 |it| it,
             )?;
         }
+        if let Some(least) = said.value("min_items")? {
+            let choices = match said.span("options") {
+                Some(_) => quote!(__OPTIONS.len()),
+                None => quote!(<#kind as ::antiphon::form::Field>::CHOICES),
+            };
+            self.must(
+                least.span(),
+                &quote!(__MIN_ITEMS <= #choices as ::core::primitive::u64),
+                "`min_items` is more than there are to choose from",
+            );
+        }
         Ok(())
     }
 
@@ -298,8 +309,13 @@ impl Writer<'_> {
             Expr::Array(list) => list.elems.iter().collect(),
             other => vec![other],
         };
-        for value in chosen {
+        for (at, value) in chosen.iter().enumerate() {
+            let before = chosen[..at].iter().filter_map(|value| literal(value));
             match literal(value) {
+                Some(text) if before.map(LitStr::value).any(|it| it == text.value()) => {
+                    let problem = "the default has this twice";
+                    return Err(Error::new(text.span(), problem));
+                }
                 Some(text) if known(text) => {}
                 Some(text) => {
                     let problem = "the default is none of the options";

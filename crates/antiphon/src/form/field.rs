@@ -26,6 +26,10 @@ pub trait Field: Sized + Send + 'static {
     #[doc(hidden)]
     const NEEDS_OPTIONS: bool = false;
 
+    /// How many there are to choose from, as far as the type says.
+    #[doc(hidden)]
+    const CHOICES: usize = usize::MAX;
+
     #[doc(hidden)]
     fn blank() -> Blank;
 
@@ -193,6 +197,9 @@ pub trait Item: Sized + Send + 'static {
     const NEEDS_OPTIONS: bool;
 
     #[doc(hidden)]
+    const CHOICES: usize;
+
+    #[doc(hidden)]
     fn blanks() -> Blank;
 
     #[doc(hidden)]
@@ -209,6 +216,7 @@ impl Item for String {
     type Literal = &'static str;
 
     const NEEDS_OPTIONS: bool = true;
+    const CHOICES: usize = usize::MAX;
 
     fn blanks() -> Blank {
         let none: [Self; 0] = [];
@@ -232,6 +240,7 @@ impl<T: Choice> Item for T {
     type Literal = T;
 
     const NEEDS_OPTIONS: bool = false;
+    const CHOICES: usize = T::OPTIONS.len();
 
     fn blanks() -> Blank {
         Blank::some_of(T::OPTIONS)
@@ -254,6 +263,7 @@ impl<T: Item> Field for Vec<T> {
     type Literal = &'static [T::Literal];
 
     const NEEDS_OPTIONS: bool = T::NEEDS_OPTIONS;
+    const CHOICES: usize = T::CHOICES;
 
     fn blank() -> Blank {
         T::blanks()
@@ -284,6 +294,7 @@ impl<T: Field> Field for Option<T> {
 
     const REQUIRED: bool = false;
     const NEEDS_OPTIONS: bool = T::NEEDS_OPTIONS;
+    const CHOICES: usize = T::CHOICES;
 
     fn blank() -> Blank {
         const { assert!(T::REQUIRED, "a field of a form is an `Option` once") };

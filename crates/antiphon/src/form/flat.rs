@@ -64,6 +64,13 @@ pub(super) fn parts(field: &PrimitiveSchema) -> Vec<String> {
     if options.as_ref().is_some_and(Vec::is_empty) {
         problems.push("leaves nothing to choose from".to_owned());
     }
+    // Nothing is chosen twice, unless that is said.
+    let twice = extra.get("uniqueItems") == Some(&Value::Bool(false));
+    if let (Some(options), Some(least), false) = (&options, least, twice)
+        && least > options.len() as u64
+    {
+        problems.push("asks for more than there are to choose from".to_owned());
+    }
     if options.as_deref().is_some_and(has_twins) {
         problems.push("has an option twice".to_owned());
     }

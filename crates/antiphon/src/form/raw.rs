@@ -237,6 +237,11 @@ mod tests {
                 "nothing to choose",
             ),
             (
+                of(&json!({"a": {"type": "array", "minItems": 2,
+                    "items": {"type": "string", "enum": ["x"]}}})),
+                "more than there are to choose from",
+            ),
+            (
                 of(&json!({"a": {"type": "string", "enum": ["x", "x"]}})),
                 "an option twice",
             ),

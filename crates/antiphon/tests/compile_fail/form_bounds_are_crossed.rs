@@ -26,6 +26,10 @@ struct Order {
     day: String,
     #[form(min_items = 2, default = [Extra::Meal])]
     extras: Vec<Extra>,
+    #[form(min_items = 3)]
+    all: Option<Vec<Extra>>,
+    #[form(options("a"), min_items = 2)]
+    texts: Vec<String>,
 }
 
 fn main() {}

@@ -14,6 +14,8 @@ struct Order {
     twice: String,
     #[form(options("a"), min_length = 1)]
     long: String,
+    #[form(options("eu", "us"), default = ["us", "us"])]
+    same: Vec<String>,
 }
 
 fn main() {}
