@@ -163,7 +163,12 @@ async fn a_call_that_cannot_be_resumed_comes_back_unharmed() {
         paused = error.into_paused().expect("the call");
     }
     let yes = || Answer::accept(json!({ "ok": true }));
+    // No object has such keys.
+    let odd = Answer::accept(std::collections::BTreeMap::from([((1, 2), 3)]));
+    let paused = paused.answer("a", odd);
+    assert_eq!(paused.problems()[0].key.as_deref(), Some("a"));
     let paused = paused.answer("a", yes()).answer("b", yes());
+    assert_eq!(paused.problems(), []);
     // A prompt's result it has not.
     let error = client
         .resume::<GetPromptResult>(paused)

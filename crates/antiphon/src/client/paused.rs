@@ -145,6 +145,8 @@ impl Paused {
         match answer {
             Err(why) => self.complaints.push(Problem::with(key, why)),
             Ok(answer) => {
+                // What was wrong with another answer says nothing of this one.
+                self.complaints.retain(|it| it.key.as_deref() != Some(key));
                 if !self.rounds.answer(key, Some(answer)) {
                     let what = "there is no such question".to_owned();
                     self.complaints.push(Problem::with(key, what));
