@@ -217,6 +217,8 @@ fn a_link_is_shown_and_its_page_is_there_while_the_person_is_asked() {
     let mut text = String::new();
     page.read_to_string(&mut text).expect("a page");
     assert!(text.contains("You are signed in"), "{text}");
+    // Enter alone agrees to nothing.
+    terminal.press("Accept");
     terminal.press(ENTER);
     terminal.wait_for("| Signed in as Ada.");
 }
