@@ -32,11 +32,16 @@ impl FormSchema {
     pub fn content_from(&self, version: Version, mut content: Object) -> Object {
         if version < Version::V2025_11_25 {
             for (name, field) in &self.properties {
-                if let Some(options) = several(field)
-                    && let Some(value) = content.get_mut(name)
-                    && let Value::String(text) = value
-                {
-                    *value = listed(text, &options).into();
+                let Some(options) = several(field) else {
+                    continue;
+                };
+                let Some(Value::String(text)) = content.get(name) else {
+                    continue;
+                };
+                // A blank text is how such a client leaves the field out.
+                match text.trim().is_empty() && !self.is_required(name) {
+                    true => _ = content.shift_remove(name),
+                    false => _ = content.insert(name.clone(), listed(text, &options).into()),
                 }
             }
         }
@@ -216,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_text_is_an_empty_list_only_where_there_must_be_one() {
+        let several = json!({"type": "array", "items": {"type": "string", "enum": ["a"]}});
+        let form = json!({"type": "object", "properties": {"m": several, "o": several},
+            "required": ["m"]});
+        let form: FormSchema = serde_json::from_value(form).expect("a form");
+        let content = json!({"m": "", "o": " "}).as_object().cloned();
+        let read = form.content_from(Version::V2025_06_18, content.expect("an object"));
+        assert_eq!(Value::Object(read), json!({"m": []}));
+    }
+
+    #[test]
     fn a_list_in_a_text_is_read_back() {
         let form = form(&json!({
             "s": {"type": "string"},
@@ -229,7 +245,6 @@ mod tests {
             ("m", json!(" b ,a "), json!(["b", "a"])),
             ("m", json!("b, a, b"), json!(["b", "a, b"])),
             ("m", json!("a c,b"), json!(["a c", "b"])),
-            ("m", json!(""), json!([])),
             ("m", json!("a,"), json!(["a"])),
             ("m", json!(", a"), json!(["", "a"])),
             ("m", json!("x y, ab, a"), json!(["x y", "ab", "a"])),
