@@ -325,3 +325,38 @@ async fn what_a_call_carries_is_bounded() {
         "5 answers of 200 KiB are carried in 1 MiB"
     );
 }
+
+#[tokio::test]
+async fn limits_are_what_one_sets() {
+    async fn two(ask: Ask) -> Result<String, Stop> {
+        let (one, two) = (
+            ask.form::<Name>("one", "One?"),
+            ask.form::<Name>("two", "Two?"),
+        );
+        Ok(one?.name + &two?.name)
+    }
+    let limited = |limits| {
+        let sealing = Sealing::default().ask_limits(limits);
+        Server::new("two", "1.0").tool("two", two).sealing(sealing)
+    };
+    let people = || {
+        Script::new()
+            .accept("one", json!({ "name": "1" }))
+            .accept("two", json!({ "name": "2" }))
+            .optional()
+    };
+    let one_at_a_time = limited(AskLimits::new().questions(1));
+    let played = people().call_tool(&one_at_a_time, "two", ()).await;
+    assert_eq!(played.text(), "12");
+    played.assert_rounds([["one"], ["two"]]);
+    let in_one_round = limited(AskLimits::new().questions(1).rounds(1));
+    let played = people().call_tool(&in_one_round, "two", ()).await;
+    assert!(played.error().message.contains("1 rounds"));
+    let at_once = limited(AskLimits::new().tries(0));
+    let people = Script::new()
+        .answer("one", json!(7))
+        .accept("two", json!({ "name": "2" }));
+    let played = people.call_tool(&at_once, "two", ()).await;
+    assert!(played.failure().contains("no usable answer to `one`"));
+    assert_eq!(played.rounds().len(), 1);
+}

@@ -420,3 +420,22 @@ async fn extractors_work_once_too() {
     }
     assert_eq!(app.effects.load(Ordering::SeqCst), 1);
 }
+
+/// No answer is held back for longer than 20 seconds.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_kept_waiting_for_long() {
+    async fn slow(ask: Ask) -> Result<String, Stop> {
+        if ask.round() < 2 {
+            let span = [Duration::from_secs(5), Duration::from_secs(3600)];
+            ask.later(span[ask.round() as usize])?;
+        }
+        Ok("done".to_owned())
+    }
+    let server = Server::new("slow", "1.0").tool("slow", slow);
+    let began = tokio::time::Instant::now();
+    let played = Script::new().call_tool(&server, "slow", ()).await;
+    assert_eq!(played.text(), "done");
+    assert_eq!(played.laters(), 2);
+    let took = began.elapsed().as_secs();
+    assert_eq!(took, 25, "5 seconds, and 20 instead of an hour");
+}

@@ -62,5 +62,7 @@ mod tests {
         assert_eq!(Moment::from_millis(5).since(Moment::LAST), Duration::ZERO);
         let later = Moment::from_millis(1_500).since(Moment::from_millis(1_000));
         assert_eq!(later, Duration::from_millis(500));
+        let time = UNIX_EPOCH + Duration::from_millis(1_500);
+        assert_eq!(SystemTime::from(Moment::from(time)), time);
     }
 }

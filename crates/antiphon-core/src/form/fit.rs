@@ -1,7 +1,9 @@
 //! Whether an answer plainly fits the form it was asked with.
 
-use antiphon_types::{FormSchema, NumberKind, PrimitiveSchema};
-use serde_json::{Map, Number, Value};
+use antiphon_types::{FormSchema, PrimitiveSchema};
+use serde_json::{Map, Value};
+
+use super::check;
 
 /// Whether `content` certainly fits `schema`, found out without a validator.
 ///
@@ -19,44 +21,24 @@ pub fn plainly_fits(schema: &FormSchema, content: &Map<String, Value>) -> bool {
             })
 }
 
+/// Whether it keeps to all rules, and there are none but those that are known here.
 fn fits(field: &PrimitiveSchema, value: &Value) -> bool {
-    match (field, value) {
-        (PrimitiveSchema::Boolean(field), Value::Bool(_)) => field.extra.is_empty(),
-        (PrimitiveSchema::String(field), Value::String(text)) => {
-            let length = || text.chars().count() as u64;
-            field.extra.is_empty()
-                && field.format.is_none()
-                && field.min_length.is_none_or(|least| length() >= least)
-                && field.max_length.is_none_or(|most| length() <= most)
-        }
-        (PrimitiveSchema::Number(field), Value::Number(number)) => {
-            field.extra.is_empty()
-                && (field.kind == NumberKind::Number || number.is_i64() || number.is_u64())
-                && (field.minimum.as_ref()).is_none_or(|least| at_most(least, number))
-                && (field.maximum.as_ref()).is_none_or(|most| at_most(number, most))
-        }
-        (PrimitiveSchema::UntitledSingleSelect(field), Value::String(text)) => {
-            field.extra.is_empty() && field.values.contains(text)
-        }
-        (PrimitiveSchema::TitledSingleSelect(field), Value::String(text)) => {
-            field.extra.is_empty() && field.one_of.iter().any(|option| option.value == *text)
-        }
-        (PrimitiveSchema::LegacyTitledEnum(field), Value::String(text)) => {
-            field.extra.is_empty() && field.values.contains(text)
-        }
-        _ => false,
-    }
-}
-
-/// Whether `a <= b` for certain: integers exactly, others where floats can tell.
-fn at_most(a: &Number, b: &Number) -> bool {
-    match (a.as_i64(), b.as_i64()) {
-        (Some(a), Some(b)) => a <= b,
-        _ => match (a.as_f64(), b.as_f64()) {
-            (Some(a), Some(b)) => a < b,
-            _ => false,
-        },
-    }
+    let extra = match field {
+        // What a format admits is for a validator to say.
+        PrimitiveSchema::String(field) if field.format.is_some() => return false,
+        PrimitiveSchema::String(field) => &field.extra,
+        PrimitiveSchema::Number(field) => &field.extra,
+        PrimitiveSchema::Boolean(field) => &field.extra,
+        PrimitiveSchema::UntitledSingleSelect(field) => &field.extra,
+        PrimitiveSchema::TitledSingleSelect(field) => &field.extra,
+        PrimitiveSchema::LegacyTitledEnum(field) => &field.extra,
+        PrimitiveSchema::UntitledMultiSelect(field) => &field.extra,
+        PrimitiveSchema::TitledMultiSelect(field) => &field.extra,
+        _ => return false,
+    };
+    let mut broken = false;
+    check(field, value, &mut |_| broken = true);
+    extra.is_empty() && !broken
 }
 
 #[cfg(test)]

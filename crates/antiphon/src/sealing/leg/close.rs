@@ -113,7 +113,7 @@ impl Leg<'_> {
     /// at once does not do so all the time.
     async fn pause(&self) {
         let dialogue = self.begun_dialogue();
-        if let Some(span) = dialogue.and_then(|dialogue| dialogue.pause()) {
+        if let Some(span) = dialogue.and_then(|dialogue| dialogue.later()) {
             tokio::time::sleep(span.min(LONGEST_PAUSE)).await;
         }
     }

@@ -167,13 +167,8 @@ impl Dialogue {
         self.run().asking.next_ledger(sent)
     }
 
-    /// Whether nothing is asked but to come back later.
-    pub(super) fn waits(&self) -> bool {
-        self.run().waits()
-    }
-
-    /// How long an answer that asks nothing is held back.
-    pub(super) fn pause(&self) -> Option<Duration> {
+    /// How long an answer is held back that asks nothing but to come back later, if this is one.
+    pub(crate) fn later(&self) -> Option<Duration> {
         self.run().later
     }
 
@@ -214,11 +209,6 @@ impl Run {
 
     pub(crate) fn flow(&mut self) -> FlowId {
         self.digester().flow()
-    }
-
-    /// Whether it was asked to come back later.
-    pub(crate) fn waits(&self) -> bool {
-        self.later.is_some()
     }
 
     /// Asks to come back later.

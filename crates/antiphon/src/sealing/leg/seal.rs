@@ -161,7 +161,7 @@ impl Leg<'_> {
         let by_hand = by_hand.filter(|key| !ledger.asks(key));
         let state = match input.state() {
             // Nothing was asked, so what the author carries along goes on as it is.
-            Some("") if dialogue.is_some_and(Dialogue::waits) => self.state(),
+            Some("") if dialogue.is_some_and(|it| it.later().is_some()) => self.state(),
             state => state,
         };
         let written = ledger.with(by_hand, state).write(out);

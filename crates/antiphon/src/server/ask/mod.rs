@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    Context, Description, FromCall, Stop,
+    Context, FromCall, Stop,
     fault::{Fault, Faults},
 };
 use crate::{
@@ -395,10 +395,6 @@ impl<S: Sync> FromCall<S> for Ask {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
         call.ask()
     }
-
-    fn describe(description: &mut Description) {
-        _ = description;
-    }
 }
 
 impl fmt::Debug for Ask {
@@ -407,6 +403,7 @@ impl fmt::Debug for Ask {
         f.debug_struct("Ask")
             .field("round", &run.asking.round())
             .field("asks", &run.asking.pending().collect::<Vec<_>>())
+            .field("answered", &run.asking.answered().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

@@ -58,8 +58,8 @@ impl Context<'_> {
                 Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
             }
             Ok(reply) => {
+                let later = dialogue.later().map(|_| "later");
                 let run = dialogue.run();
-                let later = run.waits().then_some("later");
                 for key in run.asking.pending().chain(later) {
                     let fault = Fault::Swallowed { key: key.into() };
                     tracing::warn!(target = &*shown(self.target()), "{fault}");
