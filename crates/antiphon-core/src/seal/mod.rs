@@ -12,13 +12,15 @@
 //! | [`refusal`] | why a state was refused |
 //! | [`guard`] | the seam that makes a state good once |
 //! | [`spill`] | the seam for bodies too large to travel |
-//! | [`memory`] | both of these in memory |
+//! | [`journal`] | the seam that makes a step known beyond its process |
+//! | [`memory`] | all of these in memory |
 
 pub mod claims;
 pub mod codec;
 pub mod digest;
 pub mod envelope;
 pub mod guard;
+pub mod journal;
 pub mod key;
 pub mod memory;
 pub mod refusal;

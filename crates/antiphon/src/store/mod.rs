@@ -34,6 +34,7 @@ pub use antiphon_core::{
         guard::{
             Claim, Ending, Fingerprint, Guard, Holder, Standing, StateId, Storing, Unavailable,
         },
+        journal::{Ended, Entered, Entry, Journal, StepId},
         memory::MemoryStore,
         spill::{Handle, Kept, Owner, Spill, Spilled},
     },
