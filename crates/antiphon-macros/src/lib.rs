@@ -39,3 +39,9 @@ pub fn choice(item: TokenStream) -> TokenStream {
         .unwrap_or_else(|error| error.into_compile_error())
         .into()
 }
+#[expect(missing_docs, reason = "the re-export has the documentation")]
+#[proc_macro_attribute]
+pub fn resolver(options: TokenStream, function: TokenStream) -> TokenStream {
+    _ = options;
+    function
+}

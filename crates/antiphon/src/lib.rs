@@ -44,7 +44,7 @@
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
 //! | `testing` | no | scripted people for tests of what asks; what stores must do |
-//! | `macros` | yes | the attribute [`tool`](macro@tool), the derives [`Form`](macro@Form) and [`Choice`](macro@Choice) |
+//! | `macros` | yes | the attributes [`tool`](macro@tool) and [`resolver`](macro@resolver), the derives [`Form`](macro@Form) and [`Choice`](macro@Choice) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -79,6 +79,9 @@ pub mod testing;
 mod transport;
 
 #[cfg(feature = "macros")]
+#[doc = include_str!("resolver.md")]
+pub use antiphon_macros::resolver;
+#[cfg(feature = "macros")]
 #[doc = include_str!("tool.md")]
 pub use antiphon_macros::tool;
 pub use antiphon_types as types;
@@ -107,8 +110,8 @@ pub use server::{
     Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Contents, Context,
     Description, Extension, Extract, FromAnswer, FromCall, FromRef, Given, Handler, Image,
     IntoContent, IntoReply, Json, Layer, Messages, Next, Offer, OptionalFromCall, OrFail, Outcome,
-    Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resource, Responses, Server, State,
-    Stop, Timeout, Tool, Verdict,
+    Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resolve, Resolved, Resource,
+    Responses, Server, State, Stop, Timeout, Tool, Verdict,
 };
 #[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;

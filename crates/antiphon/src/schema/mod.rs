@@ -19,6 +19,8 @@ mod forms;
 mod generate;
 mod invalid;
 mod keywords;
+#[cfg(feature = "server")]
+mod misfit;
 mod narrow;
 #[cfg(feature = "server")]
 mod once;
@@ -42,6 +44,8 @@ pub(crate) use foreign::Foreign;
 #[cfg(feature = "server")]
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
+#[cfg(feature = "server")]
+pub(crate) use misfit::misfits;
 #[cfg(feature = "server")]
 pub(crate) use once::read_once;
 #[cfg(feature = "server")]

@@ -21,7 +21,13 @@ use http::Extensions;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{FromCall, Outcome, Server, Stop, entry::Manners, outcome::Ends, stop::Why};
+use super::{
+    FromCall, Outcome, Server, Stop,
+    entry::Manners,
+    outcome::Ends,
+    resolve::{Memo, Resolver},
+    stop::Why,
+};
 use crate::{
     raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
@@ -31,6 +37,13 @@ use crate::{
 /// One call: all that [`raw::Call`] tells, what is called with which arguments, and the server it
 /// runs on.
 pub struct Context<'a> {
+    scene: &'a Scene<'a>,
+    /// Which resolver sees it, if one does.
+    resolver: Option<Resolver>,
+}
+
+/// What is the same for all who see one call.
+pub(crate) struct Scene<'a> {
     call: &'a raw::Call<'a>,
     target: &'a str,
     input: Input<'a>,
@@ -50,6 +63,8 @@ pub struct Context<'a> {
     /// Whether the handler is told that they are not.
     told: AtomicBool,
     attached: OnceLock<Mutex<Extensions>>,
+    /// What resolvers gave.
+    memo: OnceLock<Memo>,
 }
 
 /// Where the arguments come from.
@@ -97,7 +112,7 @@ pub enum CallKind {
     Subscription,
 }
 
-impl<'a> Context<'a> {
+impl<'a> Scene<'a> {
     pub(crate) fn new(
         call: &'a raw::Call<'a>,
         target: &'a str,
@@ -119,6 +134,7 @@ impl<'a> Context<'a> {
             checked: AtomicBool::new(false),
             told: AtomicBool::new(false),
             attached: OnceLock::new(),
+            memo: OnceLock::new(),
         }
     }
 
@@ -146,9 +162,37 @@ impl<'a> Context<'a> {
         self
     }
 
+    /// As its handler sees it.
+    pub(crate) fn context(&'a self) -> Context<'a> {
+        Context {
+            scene: self,
+            resolver: None,
+        }
+    }
+}
+
+impl<'a> Context<'a> {
+    /// As a resolver sees it.
+    pub(crate) fn within(&self, resolver: Resolver) -> Self {
+        Context {
+            scene: self.scene,
+            resolver: Some(resolver),
+        }
+    }
+
+    /// Which resolver sees it, if one does.
+    pub(crate) fn resolver(&self) -> Option<Resolver> {
+        self.resolver
+    }
+
+    /// What resolvers gave.
+    pub(crate) fn memo(&self) -> &'a Memo {
+        self.scene.memo.get_or_init(Memo::default)
+    }
+
     /// What is called.
     pub fn kind(&self) -> CallKind {
-        match (&self.input, self.call.method()) {
+        match (&self.scene.input, self.scene.call.method()) {
             (Input::Json { .. }, _) => CallKind::Tool,
             (Input::Typing { .. }, _) => CallKind::Completion,
             (_, "resources/list") => CallKind::Listing,
@@ -160,7 +204,7 @@ impl<'a> Context<'a> {
 
     /// The tool's or the prompt's name, or the resource's URI in its canonical spelling.
     pub fn target(&self) -> &'a str {
-        self.target
+        self.scene.target
     }
 
     /// The arguments as `T`. Unlike [`Args`](crate::Args) this does not make `T` part of the
@@ -170,7 +214,7 @@ impl<'a> Context<'a> {
     /// What does not fit, and where.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
         self.check().map_err(Stop::arguments)?;
-        let read = match &self.input {
+        let read = match &self.scene.input {
             Input::Json {
                 arguments, checker, ..
             } => {
@@ -192,10 +236,10 @@ impl<'a> Context<'a> {
     /// Compares the arguments with what the schema asks for beyond what decoding does, unless that
     /// was done.
     fn check(&self) -> Result<(), Violations> {
-        if self.checked.load(Ordering::Relaxed) {
+        if self.scene.checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let violations = match &self.input {
+        let violations = match &self.scene.input {
             Input::Json {
                 arguments,
                 checker,
@@ -217,7 +261,7 @@ impl<'a> Context<'a> {
         if !violations.is_empty() {
             return Err(violations);
         }
-        self.checked.store(true, Ordering::Relaxed);
+        self.scene.checked.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -225,18 +269,18 @@ impl<'a> Context<'a> {
     /// that are not right.
     pub(crate) fn hand_over(&self, stop: &Stop) {
         if stop.is_about_arguments() {
-            self.told.store(true, Ordering::Relaxed);
+            self.scene.told.store(true, Ordering::Relaxed);
         }
     }
 
     /// Comes last before the handler runs, or asks: arguments that no extractor looked at are
     /// checked, and the state is claimed.
     pub(crate) async fn ready(&self) -> Result<(), Stop> {
-        if !self.told.load(Ordering::Relaxed) {
+        if !self.scene.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
-        match self.leg {
-            Some(leg) if leg.brings_state() => match leg.claim(self.call).await? {
+        match self.scene.leg {
+            Some(leg) if leg.brings_state() => match leg.claim(self.scene.call).await? {
                 Claimed::Run => Ok(()),
                 Claimed::Repeat => Err(Stop::because(Why::Repeat)),
             },
@@ -246,12 +290,12 @@ impl<'a> Context<'a> {
 
     /// The answer that the state got when it was used before.
     pub(crate) fn recorded<R>(&self) -> Result<Reply<R>, ErrorObject> {
-        let recorded = self.leg.and_then(Leg::recorded);
+        let recorded = self.scene.leg.and_then(Leg::recorded);
         recorded.unwrap_or_else(|| Err(ErrorObject::internal("Internal error")))
     }
 
     fn spelt(&self) -> Option<&'a SpeltChecker> {
-        match self.input {
+        match self.scene.input {
             Input::Strings { checker, .. } | Input::Variables { checker, .. } => checker,
             _ => None,
         }
@@ -260,7 +304,7 @@ impl<'a> Context<'a> {
     /// A prompt's arguments, or a resource's variables, without those that are blank for want of
     /// a value.
     fn strings(&self) -> Vec<(&str, Strings<'_>)> {
-        let mut strings: Vec<_> = match &self.input {
+        let mut strings: Vec<_> = match &self.scene.input {
             Input::Json { .. } => Vec::new(),
             Input::Strings { values, .. } | Input::Typing { known: values, .. } => values
                 .iter()
@@ -290,7 +334,7 @@ impl<'a> Context<'a> {
 
     /// A tool's arguments as they came: an object, or none.
     pub fn arguments(&self) -> Option<&'a RawValue> {
-        match self.input {
+        match self.scene.input {
             Input::Json { arguments, .. } => arguments,
             _ => None,
         }
@@ -298,7 +342,7 @@ impl<'a> Context<'a> {
 
     /// In a completion: which argument is to be completed.
     pub fn argument(&self) -> Option<&'a str> {
-        match self.input {
+        match self.scene.input {
             Input::Typing { argument, .. } => Some(argument),
             _ => None,
         }
@@ -306,7 +350,7 @@ impl<'a> Context<'a> {
 
     /// In a completion: what was typed so far.
     pub fn prefix(&self) -> Option<&'a str> {
-        match self.input {
+        match self.scene.input {
             Input::Typing { prefix, .. } => Some(prefix),
             _ => None,
         }
@@ -314,12 +358,13 @@ impl<'a> Context<'a> {
 
     /// The server this runs on.
     pub fn server(&self) -> &'a Server {
-        self.server
+        self.scene.server
     }
 
     /// The answers to the questions that were asked in the round before.
     pub fn responses(&self) -> Answers<'a> {
-        self.leg
+        self.scene
+            .leg
             .map(|leg| leg.answers().clone())
             .unwrap_or_default()
     }
@@ -330,7 +375,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `-32602` for a map that names a key twice.
     pub fn unsolicited_responses(&self) -> Result<Answers<'a>, Stop> {
-        Ok(self.round.answers()?)
+        Ok(self.scene.round.answers()?)
     }
 
     /// The state that was sent with the questions of the round before, as `S`: see
@@ -340,7 +385,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `-32602` if it is not an `S`: another version of this server wrote it.
     pub fn request_state<S: DeserializeOwned>(&self) -> Result<Option<S>, Stop> {
-        match (self.leg, self.request_state_text()) {
+        match (self.scene.leg, self.request_state_text()) {
             (Some(leg), Some(text)) => {
                 let state = serde_json::from_str(text);
                 Ok(Some(state.map_err(|error| leg.not_of_this_type(&error))?))
@@ -352,39 +397,39 @@ impl<'a> Context<'a> {
     /// The state that was sent with the questions of the round before, as it was written: see
     /// [`InputRequired::with_state`](crate::types::InputRequired::with_state).
     pub fn request_state_text(&self) -> Option<&'a str> {
-        self.leg.and_then(Leg::state)
+        self.scene.leg.and_then(Leg::state)
     }
 
     /// What the request brings from earlier rounds, where there may be any.
     pub(crate) fn leg(&self) -> Option<&'a Leg<'a>> {
-        self.leg
+        self.scene.leg
     }
 
     /// What the call is called in logs, if it was asked something before.
     pub(crate) fn flow(&self) -> Option<FlowId> {
-        self.leg.and_then(Leg::flow)
+        self.scene.leg.and_then(Leg::flow)
     }
 
     /// Attaches a value to this call, for [`Extension<T>`](crate::Extension) further in.
     pub fn insert<T: Clone + Send + Sync + 'static>(&self, value: T) {
-        let attached = self.attached.get_or_init(Mutex::default);
+        let attached = self.scene.attached.get_or_init(Mutex::default);
         let mut attached = attached.lock().unwrap_or_else(PoisonError::into_inner);
         attached.insert(value);
     }
 
     /// The value of this type that was attached to the call, or else to the HTTP request.
     pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
-        let attached = self.attached.get().and_then(|attached| {
+        let attached = self.scene.attached.get().and_then(|attached| {
             let attached = attached.lock().unwrap_or_else(PoisonError::into_inner);
             attached.get::<T>().cloned()
         });
-        attached.or_else(|| self.call.extensions()?.get::<T>().cloned())
+        attached.or_else(|| self.scene.call.extensions()?.get::<T>().cloned())
     }
 
     /// What the client is answered if this call stops here: how a [`Layer`](crate::Layer) refuses,
     /// or asks.
     pub fn stop(&self, stop: Stop) -> Outcome {
-        let stop = match (stop.why(), self.leg.and_then(Leg::begun_dialogue)) {
+        let stop = match (stop.why(), self.scene.leg.and_then(Leg::begun_dialogue)) {
             (Why::Asked, Some(dialogue)) => {
                 dialogue.questions(None).map_or_else(Stop::asked, Stop::ask)
             }
@@ -405,8 +450,8 @@ impl<'a> Context<'a> {
 
     /// What is attached to the call and to the HTTP request.
     pub(crate) fn all_extensions(&self) -> Extensions {
-        let mut extensions = self.call.extensions().cloned().unwrap_or_default();
-        if let Some(attached) = self.attached.get() {
+        let mut extensions = self.scene.call.extensions().cloned().unwrap_or_default();
+        if let Some(attached) = self.scene.attached.get() {
             let attached = attached.lock().unwrap_or_else(PoisonError::into_inner);
             extensions.extend(attached.clone());
         }
@@ -414,23 +459,23 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn manners(&self) -> Manners {
-        self.manners
+        self.scene.manners
     }
 
     pub(crate) fn requested(&self) -> &'a str {
-        self.requested
+        self.scene.requested
     }
 
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
-        self.mime_type
+        self.scene.mime_type
     }
 
     pub(crate) fn checks_output(&self) -> bool {
-        self.checks_output
+        self.scene.checks_output
     }
 
     pub(crate) fn round(&self) -> Round<'a> {
-        self.round
+        self.scene.round
     }
 }
 
@@ -438,7 +483,7 @@ impl<'a> Deref for Context<'a> {
     type Target = raw::Call<'a>;
 
     fn deref(&self) -> &Self::Target {
-        self.call
+        self.scene.call
     }
 }
 
@@ -446,9 +491,9 @@ impl<'a> Deref for Context<'a> {
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("id", &self.call.id())
-            .field("method", &self.call.method())
-            .field("target", &self.target)
+            .field("id", &self.scene.call.id())
+            .field("method", &self.scene.call.method())
+            .field("target", &self.scene.target)
             .finish_non_exhaustive()
     }
 }

@@ -1,9 +1,12 @@
 //! [`Description`]: what the types of a handler say about it.
 
+use std::any::TypeId;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::{FromCall, resolve::Graph};
 use crate::schema::{self, Described, InvalidSchema};
 
 /// What the types of a handler say about it, gathered when it is registered.
@@ -16,9 +19,23 @@ pub struct Description {
     output: Option<Described>,
     logs: bool,
     completes: bool,
+    graph: Graph,
 }
 
 impl Description {
+    /// It takes this extractor: how extractors and resolvers that build on others say so.
+    pub fn takes<T: FromCall<S>, S>(&mut self) {
+        T::describe(self);
+    }
+
+    /// It takes what this resolver gives.
+    pub(crate) fn resolver<T: 'static>(&mut self, name: &'static str, describe: fn(&mut Self)) {
+        if self.graph.enter(TypeId::of::<T>(), name) {
+            describe(self);
+            self.graph.leave();
+        }
+    }
+
     /// The handler reads the members of `T` from its arguments. Several types add up, as long as
     /// they do not disagree about a member.
     pub fn arguments<T: DeserializeOwned + JsonSchema>(&mut self) {
@@ -35,6 +52,10 @@ impl Description {
     }
 
     fn add(&mut self, more: Result<Described, InvalidSchema>) {
+        // Arguments are those of the handler: a resolver only reads them.
+        if self.graph.is_within() {
+            return self.graph.takes(more);
+        }
         self.input = Some(match self.input.take() {
             None => more,
             Some(input) => input.and_then(|input| both(input, more?)),
@@ -60,7 +81,12 @@ impl Description {
 
     /// Only a completion can take this.
     pub(crate) fn completes(&mut self) {
-        self.completes = true;
+        match self.graph.is_within() {
+            true => self
+                .graph
+                .refuse("the last takes a `Prefix`, which only a completion has"),
+            false => self.completes = true,
+        }
     }
 
     pub(crate) fn wants_logging(&self) -> bool {
@@ -68,12 +94,21 @@ impl Description {
     }
 
     /// What is said about a handler that is no completion.
-    pub(crate) fn into_parts(
-        mut self,
-    ) -> (Option<Result<Described, InvalidSchema>>, Option<Described>) {
+    pub(crate) fn into_parts(mut self) -> Parts {
         self.without_prefix();
-        (self.input, self.output)
+        Parts {
+            input: self.input,
+            output: self.output,
+            graph: self.graph,
+        }
     }
+}
+
+/// What is said about a handler, taken apart.
+pub(crate) struct Parts {
+    pub(crate) input: Option<Result<Described, InvalidSchema>>,
+    pub(crate) output: Option<Described>,
+    pub(crate) graph: Graph,
 }
 
 /// One schema that asks for what both do.
@@ -153,7 +188,7 @@ mod tests {
         description.arguments::<Page>();
         let input = description
             .into_parts()
-            .0
+            .input
             .expect("some")
             .expect("they agree");
         let names: Vec<_> = input.schema["properties"]
@@ -173,7 +208,7 @@ mod tests {
         description.arguments::<Odd>();
         let error = description
             .into_parts()
-            .0
+            .input
             .expect("some")
             .expect_err("they disagree");
         assert!(error.to_string().contains("`title`"), "{error}");

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// A mistake in how a handler asks. Each names the key of the question.
+/// A mistake in how a handler asks. Each names the key of the question, or the resolver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It asked, and went on as if it had not.
@@ -26,6 +26,10 @@ pub(crate) enum Fault {
     Unfinished { key: String },
     /// It began the work of `once` before the state was claimed.
     Unclaimed { key: String },
+    /// Resolvers wait for each other.
+    Circle { path: String },
+    /// Two resolvers have one name.
+    Namesakes { name: String },
 }
 
 impl fmt::Display for Fault {
@@ -79,6 +83,17 @@ impl fmt::Display for Fault {
                  and so for everybody who sends it again; do it in the handler, or in an \
                  extractor whose `ASKS` is true"
             ),
+            Self::Circle { path } => write!(
+                f,
+                "the resolvers {path} wait for each other; let one of them do without the next, \
+                 and name all that a resolver takes in `describe`, so that this is found when the \
+                 server starts"
+            ),
+            Self::Namesakes { name } => write!(
+                f,
+                "two resolvers have the name `{name}`, by which the keys of their questions \
+                 begin; give one of them another"
+            ),
         }
     }
 }
@@ -122,6 +137,14 @@ mod tests {
             (Fault::Twice { key: key() }, "twice", "a key of its own"),
             (Fault::Unfinished { key: key() }, "left", "await it"),
             (Fault::Unclaimed { key: key() }, "claimed", "do it in"),
+            (
+                Fault::Circle {
+                    path: "`scope`".into(),
+                },
+                "each other",
+                "do without",
+            ),
+            (Fault::Namesakes { name: key() }, "two", "give one"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

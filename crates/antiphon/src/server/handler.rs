@@ -5,7 +5,12 @@
 //! from a call ([`Extract`], [`FromCall`]), can a reply be made of what it returns
 //! ([`IntoReply`])?
 
-use std::{future::Future, marker::PhantomData, pin::Pin};
+use std::{
+    future::{Future, poll_fn},
+    marker::PhantomData,
+    pin::{Pin, pin},
+    task::Poll,
+};
 
 use super::{Context, Description, FromCall, IntoReply, Stop, extract::Questions};
 use crate::raw::Reply;
@@ -34,7 +39,7 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// The arguments of a handler: a tuple of extractors.
 ///
 /// Those that do not ask are taken first, in order, and the first that fails ends the call; then
-/// those that do, all of them, so that their questions leave together.
+/// those that do, all of them side by side, so that their questions leave together.
 pub trait Extract<S>: Sized + Send + 'static {
     /// Takes them all from one call.
     fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
@@ -97,6 +102,26 @@ impl<R, S: Send + Sync, Other> Run<R, Other> for Bound<R, S> {
     }
 }
 
+/// An extractor that asks, as it is being taken.
+type Asking<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
+
+/// Runs all of them to their ends, each while others wait.
+async fn side_by_side(futures: &mut [Asking<'_>]) {
+    let mut running: u32 = (1 << futures.len()) - 1;
+    poll_fn(|context| {
+        for (at, future) in futures.iter_mut().enumerate() {
+            if running & (1 << at) != 0 && future.as_mut().poll(context).is_ready() {
+                running &= !(1 << at);
+            }
+        }
+        match running {
+            0 => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    })
+    .await;
+}
+
 macro_rules! handlers {
     ($($T:ident)*) => {
         impl<F, Fut, $($T,)*> Handler<($($T,)*)> for F
@@ -118,19 +143,27 @@ macro_rules! handlers {
                 reason = "a value is named as its type, and there may be none")]
             async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
                 $(let mut $T = match $T::ASKS {
-                    false => Some($T::from_call(call, state).await?),
+                    false => Some(Ok($T::from_call(call, state).await?)),
                     true => None,
                 };)*
                 if false $(|| $T::ASKS)* {
                     call.ready().await?;
+                    let mut asking: [Asking<'_>; _] = [$(pin!(async {
+                        if $T::ASKS {
+                            $T = Some($T::from_call(call, state).await);
+                        }
+                    })),*];
+                    side_by_side(&mut asking).await;
                 }
                 let mut questions = Questions::default();
-                $(if $T::ASKS {
-                    match $T::from_call(call, state).await {
-                        Ok(value) => $T = Some(value),
-                        Err(stop) => questions.add(stop)?,
+                $(let $T = match $T {
+                    Some(Err(stop)) => {
+                        questions.add(stop)?;
+                        None
                     }
-                })*
+                    Some(Ok(value)) => Some(value),
+                    None => None,
+                };)*
                 match ($($T,)*) {
                     ($(Some($T),)*) => Ok(($($T,)*)),
                     #[allow(unreachable_patterns, reason = "not without arguments")]

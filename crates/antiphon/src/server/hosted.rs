@@ -10,9 +10,9 @@ use antiphon_types::{
 };
 
 use super::{
-    Context, Server,
+    Server,
     completion::{Completer, Completing},
-    context::Input,
+    context::{Input, Scene},
     entry,
     outcome::Ends,
     resource::{Listing, ResourceEntry, Watching},
@@ -108,10 +108,11 @@ impl Service for Hosted {
                 arguments: tool.arguments,
             };
             let leg = self.leg(call, bound, tool.round).await?;
-            let context = Context::new(call, tool.name, input, tool.round, &self.0)
+            let scene = Scene::new(call, tool.name, input, tool.round, &self.0)
                 .continuing(&leg)
                 .mannered(entry.around().manners)
                 .checking_output(entry.checks_output());
+            let context = scene.context();
             let work = async {
                 let reply = entry::answer(&*entry, &context).await?;
                 match entry.check_again(&context, &reply) {
@@ -162,9 +163,10 @@ impl Service for Hosted {
                 values: pairs(prompt.arguments()?),
                 checker: entry.checker.as_deref(),
             };
-            let context = Context::new(call, prompt.name, input, prompt.round, &self.0)
+            let scene = Scene::new(call, prompt.name, input, prompt.round, &self.0)
                 .continuing(&leg)
                 .mannered(entry.around.manners);
+            let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
         })
     }
@@ -197,8 +199,9 @@ impl Service for Hosted {
                     continue;
                 }
                 let round = Round::default();
-                let context = Context::new(call, template.uri(), nothing(), round, &self.0)
+                let scene = Scene::new(call, template.uri(), nothing(), round, &self.0)
                     .mannered(template.around.manners);
+                let context = scene.context();
                 if let Reply::Complete(list) = entry::answer(&Listing(&template), &context).await? {
                     all.extend(list.resources);
                 }
@@ -259,10 +262,11 @@ impl Service for Hosted {
                 arguments: None,
             };
             let leg = self.leg(call, bound, resource.round).await?;
-            let context = Context::new(call, &found.target, input, resource.round, &self.0)
+            let scene = Scene::new(call, &found.target, input, resource.round, &self.0)
                 .continuing(&leg)
                 .mannered(entry.around.manners)
                 .reading(uri, entry.mime_type());
+            let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
         })
     }
@@ -406,8 +410,9 @@ impl Hosted {
             return false;
         }
         let around = &found.entry.around;
-        let context =
-            Context::new(call, uri, nothing(), Round::default(), &self.0).mannered(around.manners);
+        let scene =
+            Scene::new(call, uri, nothing(), Round::default(), &self.0).mannered(around.manners);
+        let context = scene.context();
         matches!(
             entry::answer(&Watching(around), &context).await,
             Ok(Reply::Complete(_))
@@ -430,8 +435,9 @@ impl Hosted {
             argument: &completion.argument.name,
             prefix: &completion.argument.value,
         };
-        let context = Context::new(call, target, input, Round::default(), &self.0)
+        let scene = Scene::new(call, target, input, Round::default(), &self.0)
             .mannered(completing.around.manners);
+        let context = scene.context();
         match entry::answer(completing, &context).await? {
             Reply::Complete(result) => Ok(result),
             _ => Err(Error::internal("Internal error")),

@@ -17,6 +17,7 @@ mod outcome;
 mod prompt;
 mod registry;
 mod reply;
+mod resolve;
 mod resource;
 #[expect(clippy::module_inception, reason = "one concept, one file")]
 mod server;
@@ -33,7 +34,7 @@ pub use self::{
     entry::RegistrationError,
     extract::{
         Args, ClientInfo, Extension, FromCall, FromRef, OptionalFromCall, Prefix, RequestState,
-        Responses, State,
+        Resolved, Responses, State,
     },
     handler::{Extract, Handler},
     layer::{Layer, Next, RateLimit, Timeout},
@@ -41,6 +42,7 @@ pub use self::{
     prompt::Prompt,
     registry::Offer,
     reply::{Audio, Contents, Image, IntoContent, IntoReply, Json, Messages},
+    resolve::Resolve,
     resource::Resource,
     server::{Cached, Server},
     stop::{OrFail, Stop},

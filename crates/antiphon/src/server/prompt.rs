@@ -9,9 +9,11 @@ use antiphon_types::{
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer,
     completion::Completer,
+    description::Parts,
     entry::{Around, Entry, RegistrationError, check_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
+    resolve::Graph,
 };
 use crate::schema::{self, Described, InvalidSchema, SpeltChecker};
 
@@ -51,6 +53,7 @@ pub struct Prompt<S = ()> {
     handler: Arc<dyn Run<GetPromptResult, S>>,
     around: Around,
     input: Option<Result<Described, InvalidSchema>>,
+    graph: Graph,
     completers: Vec<Completer<S>>,
     logs: bool,
 }
@@ -66,12 +69,15 @@ impl<S: Send + Sync + 'static> Prompt<S> {
     {
         let mut description = Description::default();
         M::describe(&mut description);
+        let logs = description.wants_logging();
+        let Parts { input, graph, .. } = description.into_parts();
         Self {
             definition: types::Prompt::new(name),
             handler: Arc::new(Typed::new(handler)),
             around: Around::default(),
-            logs: description.wants_logging(),
-            input: description.into_parts().0,
+            logs,
+            input,
+            graph,
             completers: Vec::new(),
         }
     }
@@ -110,6 +116,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             }),
             around: self.around,
             input: self.input,
+            graph: self.graph,
             logs: self.logs,
         }
     }
@@ -123,8 +130,11 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             |why: &dyn fmt::Display| RegistrationError::new(format!("the prompt `{name}`: {why}"));
         let mut completers = self.completers;
         let mut checker = None;
-        if let Some(input) = self.input {
-            let input = input.map_err(|error| wrong(&error))?;
+        let input = self.input.transpose().map_err(|error| wrong(&error))?;
+        let none = schema::no_input();
+        let taken = input.as_ref().unwrap_or(&none);
+        (self.graph.check(&name, &taken.schema, &[])).map_err(|why| wrong(&why))?;
+        if let Some(input) = input {
             let spelt = SpeltChecker::new(&input).map_err(|error| wrong(&error))?;
             checker = Some(Arc::new(spelt));
             let arguments =

@@ -11,9 +11,11 @@ use antiphon_types::{
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
     completion::Completer,
+    description::Parts,
     entry::{Around, Entry, RegistrationError, check_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
+    resolve::Graph,
 };
 use crate::{
     raw::Reply,
@@ -63,6 +65,7 @@ pub struct Resource<S = ()> {
     lister: Option<Arc<dyn Run<ListResourcesResult, S>>>,
     around: Around,
     input: Option<Result<Described, InvalidSchema>>,
+    graph: Graph,
     completers: Vec<Completer<S>>,
     logs: bool,
 }
@@ -78,6 +81,8 @@ impl<S: Send + Sync + 'static> Resource<S> {
     {
         let mut description = Description::default();
         M::describe(&mut description);
+        let logs = description.wants_logging();
+        let Parts { input, graph, .. } = description.into_parts();
         Self {
             uri: uri.into(),
             name: None,
@@ -93,8 +98,9 @@ impl<S: Send + Sync + 'static> Resource<S> {
             handler: Arc::new(Typed::new(handler)),
             lister: None,
             around: Around::default(),
-            logs: description.wants_logging(),
-            input: description.into_parts().0,
+            logs,
+            input,
+            graph,
             completers: Vec::new(),
         }
     }
@@ -158,6 +164,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
             handler: bound(&self.handler, &state),
             around: self.around,
             input: self.input,
+            graph: self.graph,
             logs: self.logs,
         }
     }
@@ -176,8 +183,11 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let mut completers = self.completers;
         let mut description = self.description;
         let mut checker = None;
-        if let Some(input) = self.input {
-            let input = input.map_err(|error| wrong(&error))?;
+        let input = self.input.transpose().map_err(|error| wrong(&error))?;
+        let none = schema::no_input();
+        let taken = input.as_ref().unwrap_or(&none);
+        (self.graph.check(&uri, &taken.schema, &variables)).map_err(|why| wrong(&why))?;
+        if let Some(input) = input {
             checker = Some(SpeltChecker::new(&input).map_err(|error| wrong(&error))?);
             let arguments =
                 schema::string_arguments(&input.schema).map_err(|error| wrong(&error))?;

@@ -5,8 +5,8 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -138,6 +138,64 @@ impl Stop {
 
     pub(crate) fn is_repeat(&self) -> bool {
         matches!(*self.0, Why::Repeat)
+    }
+}
+
+/// A stop that several are told.
+pub(crate) struct Shared {
+    stop: Stop,
+    /// Whether somebody was told what the author asks by hand, which is asked once.
+    asked: AtomicBool,
+}
+
+impl From<Stop> for Shared {
+    fn from(stop: Stop) -> Self {
+        let stop = match stop.why() {
+            Why::Error(error) => Stop::because(Why::Error(Box::new(SharedError(error.into())))),
+            why => Stop::because(why),
+        };
+        Self {
+            stop,
+            asked: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn tell(&self) -> Stop {
+        Stop::because(match &*self.stop.0 {
+            Why::Fail(text) => Why::Fail(text.clone()),
+            Why::Error(error) => match error.downcast_ref::<SharedError>() {
+                Some(error) => Why::Error(Box::new(error.clone())),
+                None => Why::Fail(error.to_string()),
+            },
+            Why::Reject(error) => Why::Reject(error.clone()),
+            Why::NotFound => Why::NotFound,
+            Why::Arguments(violations) => Why::Arguments(violations.clone()),
+            Why::Ask(questions) if !self.asked.swap(true, Ordering::Relaxed) => {
+                Why::Ask(questions.clone())
+            }
+            Why::Ask(_) | Why::Asked => Why::Asked,
+            Why::Declined(key) => Why::Declined(key.clone()),
+            Why::Cancelled(key) => Why::Cancelled(key.clone()),
+            Why::Repeat => Why::Repeat,
+        })
+    }
+}
+
+/// An error that several are told, with its causes.
+#[derive(Debug, Clone)]
+struct SharedError(Arc<dyn StdError + Send + Sync>);
+
+impl fmt::Display for SharedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for SharedError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
     }
 }
 

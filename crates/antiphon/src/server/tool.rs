@@ -9,9 +9,11 @@ use serde_json::{Map, Value};
 
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
+    description::Parts,
     entry::{Around, Entry, RegistrationError, check_tool_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
+    resolve::Graph,
 };
 use crate::{
     raw::Reply,
@@ -45,6 +47,7 @@ pub struct Tool<S = ()> {
     around: Around,
     input: Option<Result<Described, InvalidSchema>>,
     output: Option<Output>,
+    graph: Graph,
     logs: bool,
 }
 
@@ -67,7 +70,11 @@ impl<S: Send + Sync + 'static> Tool<S> {
         M::describe(&mut description);
         F::Output::describe(&mut description);
         let logs = description.wants_logging();
-        let (input, output) = description.into_parts();
+        let Parts {
+            input,
+            output,
+            graph,
+        } = description.into_parts();
         Self {
             definition: types::Tool::new(name, Map::new()),
             handler: Arc::new(Typed::new(handler)),
@@ -77,6 +84,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
                 schema: Ok(described.schema),
                 check: !described.enforced,
             }),
+            graph,
             logs,
         }
     }
@@ -194,6 +202,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             around: self.around,
             input: self.input,
             output: self.output,
+            graph: self.graph,
             logs: self.logs,
         }
     }
@@ -215,6 +224,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
             true => Checker::lazy(&input.schema),
             false => Checker::compile(&input.schema).map_err(|error| bad_input(&error))?,
         };
+        (self.graph.check(&name, &input.schema, &[]))
+            .map_err(|why| RegistrationError::new(format!("the tool `{name}`: {why}")))?;
         let headers = HeaderParams::of(&input.schema)
             .map_err(|error| wrong("a bad `x-mcp-header`", &error))?;
         let mut output = None;

@@ -7,7 +7,7 @@ mod once;
 mod question;
 mod settle;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use antiphon_core::{
     asking::{Unanswered, lines},
@@ -68,11 +68,16 @@ pub use self::{
 /// what must not be done twice goes after the last question, or into [`once`](Self::once). See the
 /// guide on [asking](crate::guide::asking).
 ///
+/// In a [resolver](macro@crate::resolver) all keys begin with its name, so they are nobody else's:
+/// `when` of `delivery` is `delivery.when` for the client, and `delivery` stays that.
+///
 /// Clones are the same; none can ask any more once the handler has returned.
 #[derive(Clone)]
 pub struct Ask {
     dialogue: Arc<Dialogue>,
     faults: Faults,
+    /// The resolver whose keys these are, if it is one's.
+    resolver: Option<&'static str>,
 }
 
 impl Ask {
@@ -85,6 +90,7 @@ impl Ask {
     /// # Errors
     /// To be returned by `?`: the question, or why there is no answer.
     pub fn form<A: FromAnswer>(&self, key: &str, message: impl Into<String>) -> Result<A, Stop> {
+        let key = &*self.full(key);
         let definition = A::Form::definition();
         let message = message.into();
         let canonical = question::form(&message, definition);
@@ -107,6 +113,7 @@ impl Ask {
         message: impl Into<String>,
         form: &RawForm,
     ) -> Result<Answer<Map<String, Value>>, Stop> {
+        let key = &*self.full(key);
         let definition = &**form.definition();
         let message = message.into();
         let canonical = question::form(&message, definition);
@@ -164,6 +171,7 @@ impl Ask {
         done: impl FnOnce(&Handle) -> Option<T>,
     ) -> Result<T, Stop> {
         let handle = self.handle(key);
+        let key = &*self.full(key);
         let url = link(&handle);
         if !links::is_safe(&url) {
             tracing::error!(key, "a link cannot be sent. {}", links::RULE);
@@ -191,7 +199,7 @@ impl Ask {
     /// What [`url`](Self::url) hands out for this key: the same in every round of this call, and
     /// in no other.
     pub fn handle(&self, key: &str) -> Handle {
-        self.dialogue.handle(key)
+        self.dialogue.handle(&self.full(key))
     }
 
     /// Asks the client's model for a completion.
@@ -257,8 +265,16 @@ impl Ask {
     /// A key for others to know this call by, the same in every round and in no other call: for
     /// services that take an idempotency key. 32 hexadecimal digits.
     pub fn idempotency_key(&self, key: &str) -> String {
-        let key = u128::from_be_bytes(self.dialogue.run().key(key));
+        let key = u128::from_be_bytes(self.dialogue.run().key(&self.full(key)));
         format!("{key:032x}")
+    }
+
+    /// A key as it is known outside: those of a resolver begin with its name, or are just that.
+    fn full<'k>(&self, key: &'k str) -> Cow<'k, str> {
+        match self.resolver {
+            Some(name) if key != name && !key.is_empty() => format!("{name}.{key}").into(),
+            _ => key.into(),
+        }
     }
 
     /// A question that is answered with a `T` or not at all.
@@ -268,6 +284,7 @@ impl Ask {
         request: InputRequest,
         what: &str,
     ) -> Result<T, Stop> {
+        let key = &*self.full(key);
         let canonical = question::any(&request)?;
         self.ask(
             key,

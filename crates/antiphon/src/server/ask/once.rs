@@ -77,12 +77,13 @@ impl Ask {
     {
         // Begun when it is called, not when it is first polled: so it does not depend on the time
         // that work takes whether two of them share.
-        let begun = self.begin(key);
+        let key = self.full(key);
+        let begun = self.begin(&key);
         async move {
             let begun = begun?;
             let result = begun
                 .result
-                .get_or_try_init(|| self.run_step(key, &begun, work))
+                .get_or_try_init(|| self.run_step(&key, &begun, work))
                 .await?;
             begun.had.store(true, Ordering::Relaxed);
             let read = serde_json::from_str(result);

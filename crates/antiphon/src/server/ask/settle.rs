@@ -29,6 +29,7 @@ impl Context<'_> {
         Ok(Ask {
             dialogue: leg.dialogue(self)?.clone(),
             faults: self.server().settings.faults.clone(),
+            resolver: self.resolver().map(|it| it.name),
         })
     }
 

@@ -3,6 +3,7 @@
 mod args;
 mod client;
 mod http;
+mod resolved;
 mod round;
 mod running;
 mod state;
@@ -17,6 +18,7 @@ pub use self::{
     args::{Args, Prefix},
     client::ClientInfo,
     http::Extension,
+    resolved::Resolved,
     round::{RequestState, Responses},
     state::{FromRef, State},
 };
@@ -29,6 +31,7 @@ pub use self::{
 /// | [`State<S>`] | the server's state, or a part of it |
 /// | [`Call`](crate::Call) | the whole call, as a value to keep |
 /// | [`Ask`](crate::Ask) | asks for what only the user has |
+/// | [`Resolved<T>`](Resolved) | what a resolver found, or asked for |
 /// | [`Responses`], [`RequestState<S>`](RequestState) | answers to what was asked, and what was carried along |
 /// | [`Progress`](crate::Progress), [`Logger`](crate::Logger) | the way back while it runs |
 /// | [`CancellationToken`](crate::CancellationToken) | for work moved to other tasks |
