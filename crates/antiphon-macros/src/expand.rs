@@ -4,11 +4,16 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Expr, Result, ext::IdentExt, spanned::Spanned};
+use syn::{
+    Expr, Result,
+    ext::IdentExt,
+    parse::{ParseStream, Parser},
+    spanned::Spanned,
+};
 
 use crate::{
     docs::documentation,
-    function::{Argument, Function},
+    function::{Argument, Function, TOOL},
     options::{self, Options},
 };
 
@@ -17,7 +22,7 @@ pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenS
     let mut taken = HashSet::new();
     collect_names(function.clone(), &mut taken);
     let options: Options = syn::parse2(options)?;
-    let function: Function = syn::parse2(function)?;
+    let function = (|input: ParseStream<'_>| Function::parse(TOOL, input)).parse2(function)?;
 
     let name = name(&options, &function)?;
     let description = options
@@ -35,6 +40,7 @@ pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenS
         extractors,
         output,
         body,
+        are_arguments: _,
     } = function;
     let state = free("S", &taken);
     let structure = free(&format!("{}Args", camel_case(&handler)), &taken);
@@ -71,7 +77,7 @@ fn name(options: &Options, function: &Function) -> Result<TokenStream> {
 }
 
 /// The struct of the arguments.
-fn definition(name: &Ident, arguments: &[Argument]) -> TokenStream {
+pub(crate) fn definition(name: &Ident, arguments: &[Argument]) -> TokenStream {
     let fields = arguments.iter().map(|argument| {
         let Argument {
             attributes,
@@ -101,7 +107,7 @@ fn taken_apart(structure: &Ident, arguments: &[Argument]) -> TokenStream {
 }
 
 /// `add_two` as `AddTwo`.
-fn camel_case(name: &Ident) -> String {
+pub(crate) fn camel_case(name: &Ident) -> String {
     let name = name.unraw().to_string();
     let words = name.split('_').map(|word| {
         let mut letters = word.chars();
@@ -113,7 +119,7 @@ fn camel_case(name: &Ident) -> String {
 
 /// A name like `wanted` that the function does not use for anything else: what it writes inside
 /// the function must not hide a type of its author.
-fn free(wanted: &str, taken: &HashSet<String>) -> Ident {
+pub(crate) fn free(wanted: &str, taken: &HashSet<String>) -> Ident {
     let mut name = format_ident!("{wanted}", span = Span::call_site());
     while taken.contains(&name.to_string()) {
         name = format_ident!("{name}_");
@@ -121,7 +127,7 @@ fn free(wanted: &str, taken: &HashSet<String>) -> Ident {
     name
 }
 
-fn collect_names(tokens: TokenStream, names: &mut HashSet<String>) {
+pub(crate) fn collect_names(tokens: TokenStream, names: &mut HashSet<String>) {
     for token in tokens {
         match token {
             TokenTree::Ident(name) => _ = names.insert(name.to_string()),

@@ -1,19 +1,40 @@
-//! [`Function`]: the function that `#[tool]` stands on, with its parameters told apart.
+//! [`Function`]: the function that `#[tool]` or `#[resolver]` stands on, with its parameters told
+//! apart.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{
     Attribute, Error, FnArg, Ident, Meta, Pat, PatIdent, PatType, Result, ReturnType, Signature,
-    Token, Type, Visibility,
-    parse::{Parse, ParseStream},
-    parse_quote,
-    spanned::Spanned,
+    Token, Type, Visibility, parse::ParseStream, parse_quote, spanned::Spanned,
 };
 
 /// As many arguments as a handler may have.
 const MOST: usize = 12;
 
-/// A function to be made a tool.
+/// What is made of a function.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Made {
+    /// The attribute.
+    pub(crate) attribute: &'static str,
+    /// What it makes.
+    pub(crate) what: &'static str,
+    /// Why it cannot be generic.
+    pub(crate) one: &'static str,
+}
+
+pub(crate) const TOOL: Made = Made {
+    attribute: "tool",
+    what: "a tool",
+    one: "its arguments have one schema",
+};
+
+pub(crate) const RESOLVER: Made = Made {
+    attribute: "resolver",
+    what: "a resolver",
+    one: "it resolves one type",
+};
+
+/// A function to be made a tool or a resolver.
 pub(crate) struct Function {
     /// What stands on the function and is about the function that makes the tool: its
     /// documentation, its lints.
@@ -26,6 +47,8 @@ pub(crate) struct Function {
     pub(crate) arguments: Vec<Argument>,
     /// The other parameters, as written.
     pub(crate) extractors: Vec<PatType>,
+    /// Which of the parameters are arguments, in the order they were written.
+    pub(crate) are_arguments: Vec<bool>,
     pub(crate) output: ReturnType,
     /// Not looked into.
     pub(crate) body: TokenStream,
@@ -40,8 +63,11 @@ pub(crate) struct Argument {
     pub(crate) kind: Type,
 }
 
-impl Parse for Function {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
+impl Function {
+    pub(crate) fn parse(made: Made, input: ParseStream<'_>) -> Result<Self> {
+        let Made {
+            attribute, what, ..
+        } = made;
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let starts = input.peek(Token![fn])
@@ -50,34 +76,41 @@ impl Parse for Function {
             || input.peek(Token![unsafe])
             || input.peek(Token![extern]);
         if !starts {
-            return Err(input.error("`#[tool]` stands on an `async fn`"));
+            return Err(input.error(format!("`#[{attribute}]` stands on an `async fn`")));
         }
         let signature: Signature = input.parse()?;
         let body = input.parse()?;
-        check(&signature)?;
+        check(made, &signature)?;
 
         let (outer, inner) = attributes.into_iter().partition(is_outer);
         let mut arguments = Vec::new();
         let mut extractors = Vec::new();
+        let mut are_arguments = Vec::new();
         for parameter in signature.inputs {
             match parameter {
                 FnArg::Receiver(receiver) => {
                     return Err(Error::new(
                         receiver.self_token.span(),
-                        "a tool is a function without `self`; take what it shares as `State<..>`",
+                        format!(
+                            "{what} is a function without `self`; take what it shares as `State<..>`"
+                        ),
                     ));
                 }
-                FnArg::Typed(parameter) => match parameter.attrs.iter().position(is_arg) {
-                    Some(at) => arguments.push(argument(parameter, at)?),
-                    None => extractors.push(extractor(parameter)?),
-                },
+                FnArg::Typed(parameter) => {
+                    let at = parameter.attrs.iter().position(is_arg);
+                    are_arguments.push(at.is_some());
+                    match at {
+                        Some(at) => arguments.push(argument(parameter, at)?),
+                        None => extractors.push(extractor(what, parameter)?),
+                    }
+                }
             }
         }
         if extractors.len() + usize::from(!arguments.is_empty()) > MOST {
             let most = if arguments.is_empty() { MOST } else { MOST - 1 };
             return Err(Error::new(
                 extractors[most].span(),
-                format!("a tool has at most {most} parameters besides those with `#[arg]`"),
+                format!("{what} has at most {most} parameters besides those with `#[arg]`"),
             ));
         }
         Ok(Self {
@@ -87,6 +120,7 @@ impl Parse for Function {
             name: signature.ident,
             arguments,
             extractors,
+            are_arguments,
             output: signature.output,
             body,
         })
@@ -94,7 +128,8 @@ impl Parse for Function {
 }
 
 /// Sees to it that it is an `async fn` and nothing more.
-fn check(signature: &Signature) -> Result<()> {
+fn check(made: Made, signature: &Signature) -> Result<()> {
+    let Made { what, one, .. } = made;
     let Signature {
         constness,
         asyncness,
@@ -104,26 +139,26 @@ fn check(signature: &Signature) -> Result<()> {
         variadic,
         ..
     } = signature;
-    let refuse = |what: &dyn ToTokens, why: &str| Err(Error::new_spanned(what, why));
+    let refuse = |at: &dyn ToTokens, why: String| Err(Error::new_spanned(at, why));
     if !generics.params.is_empty() {
-        return refuse(
-            &generics.params,
-            "a tool is not generic: its arguments have one schema",
-        );
+        return refuse(&generics.params, format!("{what} is not generic: {one}"));
     }
     if let Some(bounds) = &generics.where_clause {
-        return refuse(bounds, "a tool is not generic, so it has no bounds");
+        return refuse(
+            bounds,
+            format!("{what} is not generic, so it has no bounds"),
+        );
     }
     if let Some(abi) = abi {
-        return refuse(abi, "a tool is a plain `async fn`");
+        return refuse(abi, format!("{what} is a plain `async fn`"));
     }
     if constness.is_some() || variadic.is_some() || !safety.to_token_stream().is_empty() {
-        return refuse(&signature.ident, "a tool is a plain `async fn`");
+        return refuse(&signature.ident, format!("{what} is a plain `async fn`"));
     }
     if asyncness.is_none() {
         return refuse(
             &signature.fn_token,
-            "a tool is an `async fn`: write `async` before `fn`",
+            format!("{what} is an `async fn`: write `async` before `fn`"),
         );
     }
     Ok(())
@@ -206,7 +241,7 @@ fn has_default(mark: &Attribute) -> Result<bool> {
     Ok(default)
 }
 
-fn extractor(parameter: PatType) -> Result<PatType> {
+fn extractor(what: &str, parameter: PatType) -> Result<PatType> {
     refuse_cfg(&parameter.attrs)?;
     for name in ["serde", "schemars", "doc"] {
         let found = (parameter.attrs.iter()).find(|attribute| attribute.path().is_ident(name));
@@ -220,7 +255,7 @@ fn extractor(parameter: PatType) -> Result<PatType> {
     match &*parameter.ty {
         Type::Reference(reference) if reference.lifetime.is_none() => Err(Error::new_spanned(
             reference,
-            "a tool owns what it takes: no references here",
+            format!("{what} owns what it takes: no references here"),
         )),
         _ => Ok(parameter),
     }
@@ -240,14 +275,18 @@ fn refuse_cfg(attributes: &[Attribute]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syn::parse_str;
+    use syn::parse::Parser;
+
+    fn parse(function: &str) -> Result<Function> {
+        (|input: ParseStream<'_>| Function::parse(TOOL, input)).parse_str(function)
+    }
 
     fn parsed(function: &str) -> Function {
-        parse_str(function).unwrap_or_else(|error| panic!("`{function}`: {error}"))
+        parse(function).unwrap_or_else(|error| panic!("`{function}`: {error}"))
     }
 
     fn refused(function: &str) -> String {
-        match parse_str::<Function>(function) {
+        match parse(function) {
             Ok(_) => panic!("`{function}` is accepted"),
             Err(error) => error.to_string(),
         }

@@ -1,9 +1,9 @@
-//! The `#[tool]` attribute and the derives of forms. They are documented, and used, as
-//! `antiphon::tool`, `antiphon::Form` and `antiphon::Choice`.
+//! The attributes `#[tool]` and `#[resolver]`, and the derives of forms. They are documented, and
+//! used, as `antiphon::tool`, `antiphon::resolver`, `antiphon::Form` and `antiphon::Choice`.
 //!
 //! They write nothing that an author could not have written: `#[tool]` a struct for the arguments,
-//! an async function that takes it apart, and a call of `Tool::new`; the derives the traits of
-//! their names. All paths go to `::antiphon`.
+//! an async function that takes it apart, and a call of `Tool::new`; `#[resolver]` the trait
+//! `Resolve`, and the derives the traits of their names. All paths go to `::antiphon`.
 
 mod attributes;
 mod choice;
@@ -13,6 +13,7 @@ mod field;
 mod form;
 mod function;
 mod options;
+mod resolver;
 
 use proc_macro::TokenStream;
 
@@ -42,6 +43,7 @@ pub fn choice(item: TokenStream) -> TokenStream {
 #[expect(missing_docs, reason = "the re-export has the documentation")]
 #[proc_macro_attribute]
 pub fn resolver(options: TokenStream, function: TokenStream) -> TokenStream {
-    _ = options;
-    function
+    resolver::expand(options.into(), function.into())
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
 }
