@@ -163,6 +163,34 @@ pub(crate) async fn no_is_an_answer<C: Connect>(way: impl Fn() -> C) {
     assert!(!played.failure().contains("Signed in"));
 }
 
+/// What is in stock is ordered without a question, and nothing is ordered that nobody wants.
+pub(crate) async fn books_are_ordered<C: Connect>(way: impl Fn() -> C) {
+    let order = |title: &str, copies: u32| {
+        CallTool::new("order_book", json!({ "title": title, "copies": copies }))
+    };
+    let played = Script::new().play(way(), order("Dune", 2)).await;
+    assert!(played.questions().is_empty());
+    let first = "Ordered 2 of 'Dune', there in 2 days, as order ";
+    assert!(played.text().starts_with(first), "{}", played.text());
+
+    for script in [
+        Script::new().decline("backorder"),
+        Script::new().cancel("backorder"),
+        filled_in(&[("backorder", json!(false))]),
+    ] {
+        let played = script.play(way(), order("Neuromancer", 1)).await;
+        assert_eq!(played.text(), "No order placed.");
+        played.assert_rounds([["backorder"]]);
+        let asked = "'Neuromancer' is out of stock and takes 21 days. Order it anyway?";
+        assert_eq!(played.message("backorder"), asked);
+    }
+
+    let script = filled_in(&[("backorder", json!(true))]);
+    let played = script.play(way(), order("Emma", 2)).await;
+    let second = "Ordered 2 of 'Emma', there in 21 days, as order ";
+    assert!(played.text().starts_with(second), "{}", played.text());
+}
+
 /// The other kinds of questions, and those who ask nothing.
 pub(crate) async fn models_roots_and_waiting<C: Connect>(way: impl Fn() -> C) {
     let call = CallTool::new("summarize", json!({ "text": "A long story." }));
@@ -276,8 +304,8 @@ pub(crate) async fn everything_is_listed<C: Connect>(way: impl Fn() -> C) {
     let tools = server.tools().all().await.expect("listed");
     let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     names.sort_unstable();
-    let expected = "charge client_features deploy issue_card new_database provision report sign_in \
-                    summarize wipe_cache wizard workspace";
+    let expected = "charge client_features deploy issue_card new_database order_book provision report \
+                    sign_in summarize wipe_cache wizard workspace";
     assert_eq!(names.join(" "), expected);
     for tool in &tools {
         assert!(tool.description.is_some(), "{} is described", tool.name);
@@ -304,6 +332,7 @@ macro_rules! every_flow {
         every_flow!(@ $way, prompts_and_resources_ask);
         every_flow!(@ $way, who_cannot_be_asked_gets_nothing_done);
         every_flow!(@ $way, a_charge_that_is_sent_again);
+        every_flow!(@ $way, books_are_ordered);
         every_flow!(@ $way, everything_is_listed);
     };
 }

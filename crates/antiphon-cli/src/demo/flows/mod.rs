@@ -9,6 +9,7 @@
 //! | `wipe_cache {}` | confirm, then scope | a question that follows from an answer |
 //! | `wizard {}` | name, then age | step by step |
 //! | `charge {amount}` | confirm, receipt | an effect that happens once |
+//! | `order_book {title, copies}` | backorder, if it is not in stock | what is needed before |
 //! | `summarize {text}` | summary | the client's model |
 //! | `workspace {}` | roots | the client's directories |
 //! | `sign_in {}` | signin | a page, past the client |
@@ -23,6 +24,7 @@ mod client_features;
 mod deploy;
 mod issue_card;
 mod new_database;
+mod order_book;
 mod provision;
 mod report;
 mod sign_in;
@@ -35,18 +37,26 @@ mod workspace;
 use antiphon::{FromRef, Prompt, Resource, Server};
 
 use charge::Till;
+use order_book::Orders;
 pub(crate) use sign_in::SignIn;
 
 /// What the flows share.
 #[derive(Clone)]
 struct Shared {
     till: Till,
+    orders: Orders,
     sign_in: SignIn,
 }
 
 impl FromRef<Shared> for Till {
     fn from_ref(shared: &Shared) -> Self {
         shared.till.clone()
+    }
+}
+
+impl FromRef<Shared> for Orders {
+    fn from_ref(shared: &Shared) -> Self {
+        shared.orders.clone()
     }
 }
 
@@ -64,6 +74,7 @@ pub(crate) fn server(sign_in: SignIn) -> Server {
         .description("What is kept in a vault, for those who say why.");
     let shared = Shared {
         till: Till::default(),
+        orders: Orders::default(),
         sign_in,
     };
     Server::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
@@ -75,6 +86,7 @@ pub(crate) fn server(sign_in: SignIn) -> Server {
         .add(wipe_cache::wipe_cache())
         .add(wizard::wizard())
         .add(charge::charge())
+        .add(order_book::order_book())
         .add(summarize::summarize())
         .add(workspace::workspace())
         .add(sign_in::sign_in())

@@ -33,3 +33,17 @@ async fn the_handle_of_a_call_signs_in_to_that_call() {
     let played = again.play(memory(server), CallTool::new("sign_in", ()));
     assert!(!played.await.failure().contains("Signed in"));
 }
+
+#[tokio::test]
+async fn whoever_declines_has_ordered_nothing() {
+    let server = server(SignIn::at_once());
+    for number in [1, 2] {
+        let dune = serde_json::json!({ "title": "Dune", "copies": 1 });
+        let ordered = Script::new().call_tool(&server, "order_book", dune).await;
+        assert!(ordered.text().ends_with(&format!("as order {number}.")));
+        let rare = serde_json::json!({ "title": "Neuromancer", "copies": 1 });
+        let declined = Script::new().decline("backorder");
+        let declined = declined.call_tool(&server, "order_book", rare).await;
+        assert_eq!(declined.text(), "No order placed.");
+    }
+}
