@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`first_server`] | from nothing to a server that runs and is tested |
 //! | [`asking`] | tools, prompts and resources that ask their users, as straight-line code |
+//! | [`resolvers`] | what handlers need before: found, or asked for |
 //! | [`extractors`] | what handlers take and return |
 //! | [`layers`] | what runs around them |
 //! | [`schemas`] | from types to JSON Schema, and who is told what |
@@ -30,6 +31,12 @@ pub mod first_server {
 #[cfg_attr(feature = "testing", doc = include_str!("links.md"))]
 #[cfg_attr(feature = "testing", doc = include_str!("../docs/asking.md"))]
 pub mod asking {}
+
+/// What handlers need before; its code needs the feature `testing`.
+#[cfg_attr(feature = "testing", doc = "")]
+#[cfg_attr(feature = "testing", doc = include_str!("links.md"))]
+#[cfg_attr(feature = "testing", doc = include_str!("../docs/resolvers.md"))]
+pub mod resolvers {}
 
 pub mod extractors {
     #![doc = include_str!("links.md")]

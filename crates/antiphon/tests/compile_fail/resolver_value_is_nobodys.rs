@@ -1,6 +1,6 @@
 //! A resolver is known by the type that it gives.
 
-use antiphon::{Answer, Stop, resolver};
+use antiphon::resolver;
 
 #[resolver]
 async fn stock() -> u32 {
@@ -11,8 +11,8 @@ async fn stock() -> u32 {
 struct Stock;
 
 #[resolver]
-async fn answered() -> Result<Answer<Stock>, Stop> {
-    Ok(Answer::Decline)
+async fn answered() -> Result<antiphon::Answer<Stock>, antiphon::Stop> {
+    Ok(antiphon::Answer::Decline)
 }
 
 #[resolver(sate = ())]

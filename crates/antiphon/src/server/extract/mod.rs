@@ -74,7 +74,7 @@ pub use self::{
     label = "not an extractor",
     note = "an argument is `Args<T>` (where `T: Deserialize + JsonSchema`), `State<S>`, `Call` or another type that implements `FromCall`",
     note = "the arguments a client sends come as one struct: `Args(input): Args<Input>`",
-    note = "in a function with `#[tool]` they are marked one by one: `#[arg] name: String`"
+    note = "in a function with `#[tool]` or `#[resolver]` they are marked one by one: `#[arg] name: String`"
 )]
 // An `impl` whose bounds may be what is missing is recommended by the compiler, others are not:
 // the notes say more than a list of them.
