@@ -1,9 +1,10 @@
-//! [`MemoryStore`]: a guard and a spill in the memory of one process.
+//! [`MemoryStore`]: a guard, a spill and a journal in the memory of one process.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `states` | a guard: states, and the answers they got |
 //! | `bodies` | a spill: bodies, and whose they are |
+//! | `steps` | a journal: steps, and what came of them |
 //! | `claims` | what is held by one at a time, until it is done |
 //! | `expiring` | what expires when |
 
@@ -11,6 +12,7 @@ mod bodies;
 mod claims;
 mod expiring;
 mod states;
+mod steps;
 
 use std::{
     fmt,
@@ -18,15 +20,18 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use self::{bodies::Bodies, claims::Claims, expiring::Expiring, states::States};
+use self::{bodies::Bodies, claims::Claims, expiring::Expiring, states::States, steps::Steps};
 
-/// Remembers used states, and keeps large bodies, until they expire or the process ends.
+/// Remembers used states and what came of steps, and keeps large bodies, until they expire or the process ends.
 pub struct MemoryStore {
     markers: usize,
     answer_bytes: usize,
     body_bytes: u64,
+    steps: usize,
+    step_bytes: u64,
     states: Mutex<States>,
     bodies: Mutex<Bodies>,
+    journalled: Mutex<Steps>,
 }
 
 impl Default for MemoryStore {
@@ -35,8 +40,11 @@ impl Default for MemoryStore {
             markers: 1 << 20,
             answer_bytes: 32 << 20,
             body_bytes: 256 << 20,
+            steps: 1 << 20,
+            step_bytes: 256 << 20,
             states: Mutex::default(),
             bodies: Mutex::default(),
+            journalled: Mutex::default(),
         }
     }
 }
@@ -65,6 +73,19 @@ impl MemoryStore {
         self.body_bytes = most;
         self
     }
+
+    /// How many steps it remembers at once. 1,048,576; more are refused until others expire or fail.
+    pub fn steps(mut self, most: usize) -> Self {
+        self.steps = most;
+        self
+    }
+
+    /// From how many bytes of results on no more steps may begin until others expire. 256 MiB; the
+    /// results of those that have begun are kept beyond that.
+    pub fn step_bytes(mut self, most: u64) -> Self {
+        self.step_bytes = most;
+        self
+    }
 }
 
 /// How much it keeps, and nothing of what.
@@ -74,6 +95,8 @@ impl fmt::Debug for MemoryStore {
             .field("markers", &self.markers)
             .field("answer_bytes", &self.answer_bytes)
             .field("body_bytes", &self.body_bytes)
+            .field("steps", &self.steps)
+            .field("step_bytes", &self.step_bytes)
             .finish_non_exhaustive()
     }
 }
