@@ -5,11 +5,13 @@
 //! | `disk` | the file: created, opened, recognised |
 //! | `thread` | many requests, one transaction |
 //! | `tables` | what one transaction works on |
-//! | `states` | claims and what became of them |
-//! | `bodies` | bodies, and whose they are |
+//! | `states` | a guard: states, and the answers they got |
+//! | `bodies` | a spill: bodies, and whose they are |
+//! | `claims` | what is held by one at a time, until it is done |
 //! | `record` | how all that is written down |
 
 mod bodies;
+mod claims;
 mod disk;
 mod record;
 mod states;
@@ -25,10 +27,6 @@ use self::{
     disk::{Disk, InFile},
     thread::Thread,
 };
-use super::{
-    Claim, Ending, Guard, Handle, Holder, Kept, Moment, Spill, Spilled, Standing, StateId, Storing,
-};
-
 /// Remembers used states, and keeps large bodies, in a file of its own.
 ///
 /// What was granted, recorded or kept is on the disk before the answer is given, and is there again
@@ -112,87 +110,5 @@ impl fmt::Debug for FileStore {
         f.debug_struct("FileStore")
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// Requests are made at once, not when they are first polled: what was asked for happens even if
-/// nobody waits for it.
-impl Guard for FileStore {
-    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
-        let (claim, most) = (claim.clone(), self.limits.markers);
-        self.thread.ask(0, move |tables| {
-            tables.passed(claim.now);
-            tables.states.claim(&claim, most)
-        })
-    }
-
-    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
-        let (id, holder) = (*id, *holder);
-        self.thread
-            .ask(0, move |tables| tables.states.renew(&id, &holder, until))
-    }
-
-    fn end<'a>(
-        &'a self,
-        id: &'a StateId,
-        holder: &'a Holder,
-        ending: Ending<'a>,
-    ) -> Storing<'a, ()> {
-        let (id, holder, most) = (*id, *holder, self.limits.answer_bytes);
-        match ending {
-            Ending::Released => self
-                .thread
-                .ask(0, move |tables| tables.states.release(&id, &holder)),
-            Ending::Answered(answer) if answer.len() as u64 <= most => {
-                let answer = answer.to_vec();
-                self.thread.ask(answer.len(), move |tables| {
-                    tables.states.use_up(&id, &holder, Some(&answer), most)
-                })
-            }
-            Ending::Answered(_) | Ending::Used => self.thread.ask(0, move |tables| {
-                tables.states.use_up(&id, &holder, None, most)
-            }),
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        false
-    }
-}
-
-impl Spill for FileStore {
-    fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept> {
-        let most = self.limits.body_bytes;
-        let Spilled {
-            handle,
-            owner,
-            now,
-            keep_until,
-            quota,
-            ..
-        } = *body;
-        let bytes = body.body.to_vec();
-        self.thread.ask(bytes.len(), move |tables| {
-            tables.passed(now);
-            let body = Spilled {
-                handle,
-                owner,
-                body: &bytes,
-                now,
-                keep_until,
-                quota,
-            };
-            tables.bodies.put(&body, most)
-        })
-    }
-
-    fn get<'a>(&'a self, handle: &'a Handle, now: Moment) -> Storing<'a, Option<Vec<u8>>> {
-        let handle = *handle;
-        self.thread
-            .ask(0, move |tables| tables.bodies.get(&handle, now))
-    }
-
-    fn is_shared(&self) -> bool {
-        false
     }
 }

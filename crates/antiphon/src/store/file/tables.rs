@@ -2,11 +2,11 @@
 
 use redb::{StorageError, TableError, WriteTransaction};
 
-use super::{bodies::Bodies, states::States};
+use super::{bodies::Bodies, claims::Claims, states};
 use crate::store::Moment;
 
 pub(super) struct Tables<'t> {
-    pub(super) states: States<'t>,
+    pub(super) states: Claims<'t>,
     pub(super) bodies: Bodies<'t>,
     /// The latest time anyone told.
     now: Moment,
@@ -15,7 +15,7 @@ pub(super) struct Tables<'t> {
 impl<'t> Tables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, TableError> {
         Ok(Self {
-            states: States::open(transaction)?,
+            states: Claims::open(transaction, &states::NAMES)?,
             bodies: Bodies::open(transaction)?,
             now: Moment::default(),
         })
