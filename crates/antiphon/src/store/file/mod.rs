@@ -1,4 +1,4 @@
-//! [`FileStore`]: a guard and a spill in one file.
+//! [`FileStore`]: a guard, a spill and a journal in one file.
 //!
 //! | module | concern |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | `tables` | what one transaction works on |
 //! | `states` | a guard: states, and the answers they got |
 //! | `bodies` | a spill: bodies, and whose they are |
+//! | `steps` | a journal: steps, and what came of them |
 //! | `claims` | what is held by one at a time, until it is done |
 //! | `record` | how all that is written down |
 
@@ -15,6 +16,7 @@ mod claims;
 mod disk;
 mod record;
 mod states;
+mod steps;
 mod tables;
 mod thread;
 
@@ -27,7 +29,7 @@ use self::{
     disk::{Disk, InFile},
     thread::Thread,
 };
-/// Remembers used states, and keeps large bodies, in a file of its own.
+/// Remembers used states and what came of steps, and keeps large bodies, in a file of its own.
 ///
 /// What was granted, recorded or kept is on the disk before the answer is given, and is there again
 /// when the process starts anew, however it ended. All that is asked for at the same time shares one
@@ -60,6 +62,8 @@ struct Limits {
     markers: u64,
     answer_bytes: u64,
     body_bytes: u64,
+    steps: u64,
+    step_bytes: u64,
 }
 
 impl FileStore {
@@ -81,6 +85,8 @@ impl FileStore {
                 markers: 1 << 20,
                 answer_bytes: 32 << 20,
                 body_bytes: 256 << 20,
+                steps: 1 << 20,
+                step_bytes: 256 << 20,
             },
         })
     }
@@ -101,6 +107,19 @@ impl FileStore {
     /// How many bytes of bodies it keeps. 256 MiB; more are refused until others expire.
     pub fn body_bytes(mut self, most: u64) -> Self {
         self.limits.body_bytes = most;
+        self
+    }
+
+    /// How many steps it remembers at once. 1,048,576; more are refused until others expire or fail.
+    pub fn steps(mut self, most: usize) -> Self {
+        self.limits.steps = most as u64;
+        self
+    }
+
+    /// From how many bytes of results on no more steps may begin until others expire. 256 MiB; the
+    /// results of those that have begun are kept beyond that.
+    pub fn step_bytes(mut self, most: u64) -> Self {
+        self.limits.step_bytes = most;
         self
     }
 }
