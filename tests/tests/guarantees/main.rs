@@ -51,9 +51,7 @@ impl Cell {
             (Self::Twice | Self::TwoCalls, Told::Done(text)) => {
                 *before == 1 && *effects == 2 && text.contains("number 2")
             }
-            (Self::Refused, Told::Refused(reason)) => {
-                *effects == 1 && reason == "other_answers"
-            }
+            (Self::Refused, Told::Refused(reason)) => *effects == 1 && reason == "other_answers",
             (Self::RefusedUnknown, Told::Refused(reason)) => {
                 effects == before && reason == "outcome_unknown"
             }

@@ -154,7 +154,9 @@ async fn a_process_that_is_killed() {
         .init();
     let setting = |name| std::env::var(name).expect("it is set");
     let column = Column::ALL.map(|column| (format!("{column:?}"), column));
-    let column = column.into_iter().find(|(name, _)| *name == setting(COLUMN));
+    let column = column
+        .into_iter()
+        .find(|(name, _)| *name == setting(COLUMN));
     let (_, column) = column.expect("a column");
     let later = Duration::from_secs(setting(LATER).parse().expect("seconds"));
     let store = FileStore::open(ground.join("store")).expect("a store");
@@ -167,7 +169,11 @@ async fn a_process_that_is_killed() {
         .tool("remind", remind)
         .tool("hasty", hasty)
         .tool("anchored", anchored)
-        .sealing(column.sealing(store).clock(move || SystemTime::now() + later))
+        .sealing(
+            column
+                .sealing(store)
+                .clock(move || SystemTime::now() + later),
+        )
         .with_state(Arc::new(place));
     let server = wire::Server::start(http::service(server)).await;
     println!("listens on {}", server.address);
@@ -192,7 +198,10 @@ impl Running {
     }
 
     async fn start_in(ground: Ground, column: Column, stop_at: &str, later: u32) -> Self {
-        let log = OpenOptions::new().append(true).create(true).open(ground.file("log"));
+        let log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(ground.file("log"));
         let log: File = log.expect("a log");
         let mut process = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "shop::a_process_that_is_killed", "--nocapture"])
@@ -229,7 +238,9 @@ impl Running {
             panic!("it ended without \"{what}\"; it said: {}", self.log())
         };
         let patience = Duration::from_secs(20);
-        tokio::time::timeout(patience, hearing).await.expect("it never said that")
+        tokio::time::timeout(patience, hearing)
+            .await
+            .expect("it never said that")
     }
 
     /// Waits until the shop stands still.
