@@ -2,8 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::Barrier;
-
 use super::rule::{HOUR, MINUTE, Rule, present, random};
 use crate::store::{Claim, Ending, Fingerprint, Guard, Holder, Moment, Standing, StateId};
 
@@ -108,24 +106,16 @@ impl<G: Guard> Trial<G> {
 
     /// What each of many claims finds that are made at once.
     async fn crowd(&self, claims: Vec<Claim>) -> Vec<(Claim, Standing)> {
-        let start = Arc::new(Barrier::new(claims.len()));
         let claim = |claim: Claim| {
-            let (store, start) = (Arc::clone(&self.store), Arc::clone(&start));
-            tokio::spawn(async move {
-                start.wait().await;
+            let store = Arc::clone(&self.store);
+            async move {
                 let standing = store.claim(&claim).await;
                 (claim, standing)
-            })
-        };
-        let tasks: Vec<_> = claims.into_iter().map(claim).collect();
-        let mut found = Vec::new();
-        for task in tasks {
-            match task.await {
-                Ok((claim, standing)) => found.push((claim, self.rule.answered(standing))),
-                Err(error) => self.rule.broken(&format!("a claim panicked: {error}")),
             }
-        }
-        found
+        };
+        let found = self.rule.at_once(claims.into_iter().map(claim).collect());
+        let answered = |(claim, standing)| (claim, self.rule.answered(standing));
+        found.await.into_iter().map(answered).collect()
     }
 }
 

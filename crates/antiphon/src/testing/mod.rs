@@ -8,8 +8,8 @@
 //!
 //! A suite is handed a way to make a store and panics at the first rule that does not hold, with the
 //! rule, what was expected and what came. Time is handed to stores, so nothing sleeps; it begins with
-//! the present, for databases that expire things by a clock of their own. All ids, handles and owners
-//! are random, so the stores of a suite may share one database, and it need not be empty.
+//! the present, for databases that expire things by a clock of their own. All ids, handles, owners
+//! and steps are random, so the stores of a suite may share one database, and it need not be empty.
 //!
 //! ```
 //! use antiphon::{store::MemoryStore, testing};
@@ -19,6 +19,7 @@
 //! // In a test of your own, with your own store:
 //! testing::guard_contract(async || MemoryStore::new()).await;
 //! testing::spill_contract(async || MemoryStore::new()).await;
+//! testing::journal_contract(async || MemoryStore::new()).await;
 //! # }
 //! ```
 //!
@@ -26,6 +27,7 @@
 //! store knows is left to its own tests: how much it holds before it is full, and what it outlives.
 
 mod guard;
+mod journal;
 mod play;
 mod played;
 mod rule;
@@ -35,6 +37,7 @@ mod trace;
 
 pub use self::{
     guard::guard_contract,
+    journal::journal_contract,
     played::{Asked, Played},
     script::{Completion, Script},
     spill::spill_contract,

@@ -3,8 +3,11 @@
 use std::{
     fmt::Debug,
     hash::{BuildHasher, RandomState},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
+
+use tokio::sync::Barrier;
 
 use crate::store::{Moment, Unavailable};
 
@@ -28,6 +31,30 @@ impl Rule {
         answer.unwrap_or_else(|error| self.broken(&format!("the store is {error}")))
     }
 
+    /// What comes of work that begins at the same time.
+    pub(super) async fn at_once<T: Send + 'static>(
+        self,
+        work: Vec<impl Future<Output = T> + Send + 'static>,
+    ) -> Vec<T> {
+        let start = Arc::new(Barrier::new(work.len()));
+        let begin = |work| {
+            let start = Arc::clone(&start);
+            tokio::spawn(async move {
+                start.wait().await;
+                work.await
+            })
+        };
+        let tasks: Vec<_> = work.into_iter().map(begin).collect();
+        let mut came = Vec::new();
+        for task in tasks {
+            match task.await {
+                Ok(it) => came.push(it),
+                Err(error) => self.broken(&format!("one of many panicked: {error}")),
+            }
+        }
+        came
+    }
+
     pub(super) fn broken(self, how: &str) -> ! {
         let Self { contract, words } = self;
         panic!("the {contract} contract is broken: {words}; {how}");
@@ -42,6 +69,22 @@ pub(super) fn random() -> [u8; 16] {
         part.copy_from_slice(&number.to_be_bytes());
     }
     bytes
+}
+
+/// Bytes without a pattern that a store could be lucky with.
+pub(super) fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_u32;
+    let byte = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..length).map(byte).collect()
+}
+
+/// Of many bytes, a few will do to see what is wrong.
+pub(super) fn in_short(bytes: &[u8]) -> String {
+    let begin = &bytes[..bytes.len().min(16)];
+    format!("{} bytes that begin with {begin:02x?}", bytes.len())
 }
 
 /// The time it is when a test begins.

@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::Barrier;
-
-use super::rule::{HOUR, MINUTE, Rule, present, random};
+use super::rule::{HOUR, MINUTE, Rule, in_short, noise, present, random};
 use crate::store::{Handle, Kept, Moment, Owner, Spill, Spilled};
 
 /// How many at once.
@@ -77,25 +75,8 @@ impl<S: Spill> Trial<S> {
     }
 }
 
-/// Bodies are large; a few of their bytes will do.
 fn described(body: Option<&[u8]>) -> String {
-    match body {
-        None => "no body".to_owned(),
-        Some(body) => {
-            let begin = &body[..body.len().min(16)];
-            format!("{} bytes that begin with {begin:02x?}", body.len())
-        }
-    }
-}
-
-/// Bytes without a pattern that a store could be lucky with.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_u32;
-    let byte = |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    };
-    (0..length).map(byte).collect()
+    body.map_or_else(|| "no body".to_owned(), in_short)
 }
 
 async fn a_body_comes_back<S: Spill>(new: &impl AsyncFn() -> S) {
@@ -177,27 +158,21 @@ async fn a_body_expires<S: Spill>(new: &impl AsyncFn() -> S) {
 
 async fn bodies_at_once_are_kept_apart<S: Spill>(new: &impl AsyncFn() -> S) {
     let trial = on(new, "bodies that are put at once are all kept").await;
-    let start = Arc::new(Barrier::new(CROWD));
     let put = |number: usize| {
-        let (store, start) = (Arc::clone(&trial.store), Arc::clone(&start));
+        let store = Arc::clone(&trial.store);
         let body = trial.body(b"");
-        tokio::spawn(async move {
+        async move {
             let bytes = noise(number + 1);
             let body = Spilled {
                 body: &bytes,
                 quota: 1 << 20,
                 ..body
             };
-            start.wait().await;
             (body.handle, bytes.clone(), store.put(&body).await)
-        })
+        }
     };
-    let tasks: Vec<_> = (0..CROWD).map(put).collect();
     let mut bodies = Vec::new();
-    for task in tasks {
-        let Ok((handle, bytes, kept)) = task.await else {
-            trial.rule.broken("one of them panicked");
-        };
+    for (handle, bytes, kept) in trial.rule.at_once((0..CROWD).map(put).collect()).await {
         let kept = trial.rule.answered(kept);
         trial.rule.expect("one of them", &kept, &Kept::Kept);
         bodies.push((handle, bytes));

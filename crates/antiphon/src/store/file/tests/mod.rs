@@ -1,5 +1,7 @@
 //! On a disk that does what a test wants: it counts, waits, fails and loses its power.
 
+mod steps;
+
 use std::{
     io,
     sync::{
