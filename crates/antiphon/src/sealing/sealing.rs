@@ -71,10 +71,13 @@ pub(super) struct Settings {
     pub(super) quota: u64,
     pub(super) longest: usize,
     pub(super) replicas: u32,
-    pub(super) clock: Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>,
+    pub(super) clock: Option<Clock>,
     pub(super) asking: AskLimits,
     pub(super) told: Arc<Told>,
 }
+
+/// Another clock than the system's.
+pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Who calls, found out by the author.
 pub(super) type Bind = Arc<dyn Fn(&raw::Call<'_>) -> Option<String> + Send + Sync>;
@@ -367,12 +370,17 @@ impl Sealing {
     }
 }
 
+/// The time by this clock, or else by the system's.
+pub(super) fn now(clock: Option<&Clock>) -> Moment {
+    match clock {
+        None => SystemTime::now().into(),
+        Some(clock) => clock().into(),
+    }
+}
+
 impl Settings {
     pub(super) fn now(&self) -> Moment {
-        match &self.clock {
-            None => SystemTime::now().into(),
-            Some(clock) => clock().into(),
-        }
+        now(self.clock.as_ref())
     }
 
     /// What states are made for.

@@ -26,6 +26,12 @@ pub(crate) enum Fault {
     Unfinished { key: String },
     /// It began the work of `once` before the state was claimed.
     Unclaimed { key: String },
+    /// It wanted one key confirmed twice.
+    ConfirmedTwice { key: String },
+    /// It was to go on upon a yes before the state was claimed.
+    ConfirmedEarly { key: String },
+    /// What is to be confirmed has no exact form.
+    Inexact { key: String },
 }
 
 impl fmt::Display for Fault {
@@ -79,6 +85,21 @@ impl fmt::Display for Fault {
                  and so for everybody who sends it again; do it in the handler, or in an \
                  extractor whose `ASKS` is true"
             ),
+            Self::ConfirmedTwice { key } => write!(
+                f,
+                "the key `{key}` was confirmed twice in one run, and one yes would be good for two \
+                 things; give each confirmation a key of its own"
+            ),
+            Self::ConfirmedEarly { key } => write!(
+                f,
+                "`{key}` was confirmed before the state was claimed, and so for everybody who sends \
+                 it again; confirm it in the handler, or in an extractor whose `ASKS` is true"
+            ),
+            Self::Inexact { key } => write!(
+                f,
+                "what `{key}` is to confirm cannot be told exactly; have it serialise as JSON in \
+                 which no object has a name twice"
+            ),
         }
     }
 }
@@ -122,6 +143,17 @@ mod tests {
             (Fault::Twice { key: key() }, "twice", "a key of its own"),
             (Fault::Unfinished { key: key() }, "left", "await it"),
             (Fault::Unclaimed { key: key() }, "claimed", "do it in"),
+            (
+                Fault::ConfirmedTwice { key: key() },
+                "confirmed twice",
+                "a key of its own",
+            ),
+            (
+                Fault::ConfirmedEarly { key: key() },
+                "claimed",
+                "confirm it in",
+            ),
+            (Fault::Inexact { key: key() }, "exactly", "serialise as"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

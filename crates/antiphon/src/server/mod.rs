@@ -26,7 +26,7 @@ mod tool;
 
 pub(crate) use self::ask::Begun;
 pub use self::{
-    ask::{Answer, Ask, Completions, FromAnswer, Given, NotCompleted},
+    ask::{Answer, Ask, Completions, Confirmed, FromAnswer, Given, NotCompleted, Receipt},
     call::Call,
     context::{CallKind, Context},
     description::Description,

@@ -18,10 +18,13 @@ use antiphon_core::{
 use antiphon_types::InputRequired;
 use serde_json::value::RawValue;
 
-use super::Leg;
+use super::{Leg, method_name};
 use crate::{
     raw::{self, Error},
-    sealing::protect::random,
+    sealing::{
+        protect::random,
+        sealing::{Clock, now},
+    },
     server::Begun,
 };
 
@@ -36,6 +39,18 @@ pub(crate) struct Dialogue {
     subject: Option<String>,
     /// What the client declared.
     capabilities: Option<Box<RawValue>>,
+    caller: Caller,
+    clock: Option<Clock>,
+}
+
+/// What is called, and by whom, as records tell it.
+pub(crate) struct Caller {
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) issuer: Option<String>,
+    pub(crate) client: Option<String>,
+    /// What the client says it is.
+    pub(crate) info: Option<Box<RawValue>>,
 }
 
 /// What changes while a handler runs.
@@ -48,6 +63,8 @@ pub(crate) struct Run {
     /// A mistake of the author's, which ends the call whatever the handler makes of it.
     pub(crate) broken: Option<Error>,
     pub(crate) steps: Vec<(String, Arc<Begun>)>,
+    /// The keys that a handler wanted confirmed.
+    pub(crate) confirming: Vec<String>,
 }
 
 impl Leg<'_> {
@@ -95,12 +112,21 @@ impl Leg<'_> {
                 later: None,
                 broken: None,
                 steps: Vec::new(),
+                confirming: Vec::new(),
             }),
             over: AtomicBool::new(false),
             claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
+            caller: Caller {
+                method: method_name(self.bound.method),
+                target: self.bound.target.to_owned(),
+                issuer: call.principal().and_then(|who| who.issuer.clone()),
+                client: call.principal().and_then(|who| who.client.clone()),
+                info: call.meta.client_info.map(ToOwned::to_owned),
+            },
+            clock: self.settings.clock.clone(),
         }
     }
 }
@@ -142,6 +168,19 @@ impl Dialogue {
     /// What the client declared.
     pub(crate) fn capabilities(&self) -> Option<&RawValue> {
         self.capabilities.as_deref()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Who calls, as far as somebody who opens a link can be compared with that.
+    pub(crate) fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        now(self.clock.as_ref())
     }
 
     /// What a link says of this call and the question under this key.
