@@ -23,32 +23,38 @@ const MARKS: usize = 3;
 /// The text, and a line for each field of this JSON.
 pub(super) fn message(text: &str, json: &str) -> String {
     let mut message = text.to_owned();
-    let more = match json.as_bytes().first() {
-        Some(b'{') if json != "{}" => {
-            let Members(members) = serde_json::from_str(json).unwrap_or_default();
-            for (name, value) in members.iter().take(MOST) {
-                line(&mut message, &named(name), value.get());
-            }
-            members.len().saturating_sub(MOST)
+    if let Some(fields) = fields(json) {
+        for (name, value) in fields.iter().take(MOST) {
+            line(&mut message, name, value.get());
         }
-        Some(b'[') if json != "[]" => {
-            let items: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
-            for (at, value) in items.iter().enumerate().take(MOST) {
-                line(&mut message, &(at + 1).to_string(), value.get());
-            }
-            items.len().saturating_sub(MOST)
+        if let Some(more) = fields.len().checked_sub(MOST).filter(|more| *more > 0) {
+            _ = write!(message, "\n- (and {more} more)");
         }
+    } else if json != "null" {
         // There is nothing to a unit.
-        _ if json == "null" => 0,
-        _ => {
-            line(&mut message, "", json);
-            0
-        }
-    };
-    if more > 0 {
-        _ = write!(message, "\n- (and {more} more)");
+        line(&mut message, "", json);
     }
     message
+}
+
+/// The fields of an object, or the items of a list, as far as there are any.
+fn fields(json: &str) -> Option<Vec<(String, &RawValue)>> {
+    let fields: Vec<_> = match json.as_bytes().first()? {
+        b'{' => {
+            let Members(members) = serde_json::from_str(json).ok()?;
+            let members = members.into_iter();
+            members.map(|(name, value)| (named(&name), value)).collect()
+        }
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+            let items = items.into_iter().zip(1..);
+            items
+                .map(|(value, number): (_, u64)| (number.to_string(), value))
+                .collect()
+        }
+        _ => return None,
+    };
+    Some(fields).filter(|fields| !fields.is_empty())
 }
 
 /// What is said about a value stands before it, where the value cannot say the same.
@@ -167,7 +173,6 @@ fn is(class: &Regex, character: char) -> bool {
 }
 
 /// The members of an object, in order, with their values as they are written.
-#[derive(Default)]
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -290,8 +295,13 @@ mod tests {
         // In what is nested, too, where JSON has escapes of its own.
         let nested = shown(json!({"a": ["x\n\u{202e}\"  "]}));
         assert_eq!(nested, "\n- a: [\"x\\n\\u{202e}\\\" \\u{20}\"]");
-        let spaced = RawValue::from_string("[1,\n- b: 2]".replace("- b: ", " ")).expect("JSON");
-        assert_eq!(shown(json!({ "a": spaced })), "\n- a: [1,2]");
+        // What is written by hand may have lines of its own.
+        #[derive(Serialize)]
+        struct ByHand {
+            a: Box<RawValue>,
+        }
+        let a = RawValue::from_string("[1,\n2]".to_owned()).expect("JSON");
+        assert_eq!(shown(ByHand { a }), "\n- a: [1,\\u{a}2]");
     }
 
     #[test]
