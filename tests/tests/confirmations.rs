@@ -84,8 +84,8 @@ fn says(confirm: impl Into<Value>) -> Value {
 }
 
 /// An answer to the question.
-fn answer(entry: Value) -> Value {
-    json!({ "delete": entry })
+fn answer(entry: impl Into<Value>) -> Value {
+    json!({ "delete": entry.into() })
 }
 
 fn accepts(confirm: impl Into<Value>) -> Value {

@@ -91,15 +91,15 @@ pub(crate) fn replace(roots: &Roots, overwrite: Confirmed<Overwrite>) -> Result<
     let dir = parent.dir()?;
     let permissions = dir.symlink_metadata(name).map_err(wrong)?.permissions();
     let (draft, file) = Draft::new(&dir).map_err(wrong)?;
-    let Text { bytes, text, .. } = &overwrite.new;
-    fill(file, text, Some(permissions)).map_err(wrong)?;
+    fill(file, &overwrite.new.text, Some(permissions)).map_err(wrong)?;
     // As late as can be.
     let old = dir.symlink_metadata(name).map_err(wrong)?;
     if !old.is_file() || Version::of(&old) != overwrite.old {
         return Err(place.has_changed());
     }
     draft.replace(name).map_err(wrong)?;
-    Ok(format!("Replaced `{place}` by {bytes} bytes."))
+    let (Overwrite { path, new, .. }, _) = overwrite.into_parts();
+    Ok(format!("Replaced `{path}` by {} bytes.", new.bytes))
 }
 
 fn open_or_create(directory: &Place<'_>) -> io::Result<Dir> {
