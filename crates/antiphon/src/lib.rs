@@ -107,11 +107,11 @@ pub use engine::{
 pub use form::{Choice, Form, RawForm};
 #[cfg(feature = "server")]
 pub use server::{
-    Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Contents, Context,
-    Description, Extension, Extract, FromAnswer, FromCall, FromRef, Given, Handler, Image,
+    Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Confirmed, Contents,
+    Context, Description, Extension, Extract, FromAnswer, FromCall, FromRef, Given, Handler, Image,
     IntoContent, IntoReply, Json, Layer, Messages, Next, Offer, Once, OptionalFromCall, OrFail,
-    Outcome, Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resolve, Resolved,
-    Resource, Responses, Server, State, Stop, Timeout, Tool, Verdict,
+    Outcome, Prefix, Prompt, RateLimit, Receipt, RegistrationError, RequestState, Resolve,
+    Resolved, Resource, Responses, Server, State, Stop, Timeout, Tool, Verdict,
 };
 #[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;

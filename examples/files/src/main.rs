@@ -1,13 +1,15 @@
 //! A file server for hosts: a model may list, read, search, write and delete files, strictly under
-//! the directories it was given. See `README.md` for what that promises.
+//! the directories it was given, and the user is asked before one is replaced or deleted. See `README.md` for what that promises.
 //!
 //! `cargo run -p example-files -- [--read-only] [--http PORT] ROOT...`, on stdio without a port.
 
+mod delete;
 mod excerpt;
 mod resources;
 mod roots;
 mod search;
 mod tools;
+mod version;
 mod write;
 
 use std::{io, path::PathBuf, process::ExitCode, sync::Arc};

@@ -165,6 +165,11 @@ impl<'a> Place<'a> {
         Ok((file, metadata))
     }
 
+    /// Somebody was asked about what is no longer there.
+    pub(crate) fn has_changed(&self) -> Stop {
+        Stop::fail(format!("`{self}` has changed meanwhile; nothing was done."))
+    }
+
     /// What an error of the file system means, in words for a model.
     pub(crate) fn wrong(&self, error: &io::Error) -> Stop {
         Stop::fail(match error.kind() {

@@ -3,7 +3,7 @@
 use std::{io::BufReader, sync::Arc};
 
 use antiphon::{
-    Args, CancellationToken, Json, State, Stop,
+    Args, Ask, CancellationToken, Json, State, Stop,
     schemars::{self, JsonSchema},
     types::ContentBlock,
 };
@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     blocking,
+    delete::{self, Delete},
     excerpt::excerpt,
     resources,
     roots::Roots,
     search::{entries, fits, lines_with, walk},
-    write,
+    write::{self, Overwrite},
 };
 
 /// What one call of `read` brings.
@@ -51,9 +52,9 @@ struct Entry {
     size: Option<u64>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     File,
     Directory,
     Link,
@@ -229,56 +230,72 @@ pub(crate) async fn search(
     .await
 }
 
-/// Write a text file, and the directories it is in. The file is replaced as a whole.
+/// Write a text file, and the directories it is in. The file is replaced as a whole; the user is asked
+/// before one that is there is.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
     path: String,
     /// What the file shall contain.
     text: String,
-    /// Whether a file that is there may be replaced.
+    /// Whether a file that is there may be replaced, if the user agrees.
     #[serde(default)]
     overwrite: bool,
 }
 
-pub(crate) async fn write(Args(write): Args<Write>, State(roots): Files) -> Result<String, Stop> {
-    blocking(move || {
-        let place = roots.find(&write.path)?;
-        let (bytes, replaced) = (
-            write.text.len(),
-            write::write(&place, &write.text, write.overwrite)?,
-        );
-        Ok(match replaced {
-            true => format!("Replaced `{place}` by {bytes} bytes."),
-            false => format!("Wrote {bytes} bytes to `{place}`."),
-        })
-    })
-    .await
+/// What is left of writing.
+enum Planned {
+    /// The file is new, and there.
+    Done(String),
+    /// The user has to be asked.
+    Overwrite(Overwrite),
 }
 
-/// Delete a file, a symbolic link (not what it leads to) or an empty directory.
+pub(crate) async fn write(
+    Args(Write {
+        path,
+        text,
+        overwrite,
+    }): Args<Write>,
+    State(roots): Files,
+    ask: Ask,
+) -> Result<String, Stop> {
+    let all = roots.clone();
+    let planned = blocking(move || {
+        let place = all.find(&path)?;
+        match write::old(&place)? {
+            None => write::create(&place, &text).map(Planned::Done),
+            Some(_) if !overwrite => Err(write::is_there(&place)),
+            Some(old) => {
+                let overwrite = Overwrite::new(place.to_string(), old, text);
+                Ok(Planned::Overwrite(overwrite))
+            }
+        }
+    });
+    let overwrite = match planned.await? {
+        Planned::Done(said) => return Ok(said),
+        Planned::Overwrite(overwrite) => overwrite,
+    };
+    let text = "Replace this file? What it contains now is lost.";
+    let overwrite = ask.confirm("overwrite", text, overwrite)?;
+    blocking(move || write::replace(&roots, overwrite)).await
+}
+
+/// Delete a file, a symbolic link (not what it leads to) or an empty directory. The user is asked
+/// before.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Delete {
+pub(crate) struct Deletion {
     path: String,
 }
 
 pub(crate) async fn delete(
-    Args(delete): Args<Delete>,
+    Args(deletion): Args<Deletion>,
     State(roots): Files,
+    ask: Ask,
 ) -> Result<String, Stop> {
-    blocking(move || {
-        let place = roots.find(&delete.path)?;
-        if place.name().is_none() {
-            return Err(Stop::fail(format!("`{place}` is a served directory.")));
-        }
-        let (root, inner) = place.within();
-        let wrong = |error| place.wrong(&error);
-        match root.symlink_metadata(inner).map_err(wrong)?.is_dir() {
-            true => root.remove_dir(inner).map_err(wrong)?,
-            false => root.remove_file(inner).map_err(wrong)?,
-        }
-        Ok(format!("Deleted `{place}`."))
-    })
-    .await
+    let all = roots.clone();
+    let delete = blocking(move || Delete::at(&all.find(&deletion.path)?)).await?;
+    let delete = ask.confirm("delete", "Delete this for good?", delete)?;
+    blocking(move || delete::delete(&roots, delete)).await
 }

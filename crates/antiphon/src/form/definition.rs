@@ -61,7 +61,7 @@ impl Definition {
     }
 
     /// A form of this schema, with nothing more to keep to.
-    pub(super) fn plain(schema: FormSchema) -> Self {
+    pub(crate) fn plain(schema: FormSchema) -> Self {
         let rule = |(name, _): &(String, PrimitiveSchema)| Rule {
             required: schema.is_required(name),
             ..Rule::default()

@@ -30,6 +30,12 @@ pub(crate) enum Fault {
     Circle { path: String },
     /// Two resolvers have one name.
     Namesakes { name: String },
+    /// It wanted one key confirmed twice.
+    ConfirmedTwice { key: String },
+    /// It was to go on upon a yes before the state was claimed.
+    ConfirmedEarly { key: String },
+    /// What is to be confirmed has no exact form.
+    Inexact { key: String },
 }
 
 impl fmt::Display for Fault {
@@ -94,6 +100,21 @@ impl fmt::Display for Fault {
                 "two resolvers have the name `{name}`, by which the keys of their questions \
                  begin; give one of them another"
             ),
+            Self::ConfirmedTwice { key } => write!(
+                f,
+                "the key `{key}` was confirmed twice in one run, and one yes would be good for two \
+                 things; give each confirmation a key of its own"
+            ),
+            Self::ConfirmedEarly { key } => write!(
+                f,
+                "`{key}` was confirmed before the state was claimed, and so for everybody who sends \
+                 it again; confirm it in the handler, or in an extractor whose `ASKS` is true"
+            ),
+            Self::Inexact { key } => write!(
+                f,
+                "what `{key}` is to confirm cannot be told exactly; have it serialise as JSON in \
+                 which no object has a name twice"
+            ),
         }
     }
 }
@@ -145,6 +166,17 @@ mod tests {
                 "do without",
             ),
             (Fault::Namesakes { name: key() }, "two", "give one"),
+            (
+                Fault::ConfirmedTwice { key: key() },
+                "confirmed twice",
+                "a key of its own",
+            ),
+            (
+                Fault::ConfirmedEarly { key: key() },
+                "claimed",
+                "confirm it in",
+            ),
+            (Fault::Inexact { key: key() }, "exactly", "serialise as"),
         ] {
             let text = fault.to_string();
             for part in ["`scope`", named, to_do] {

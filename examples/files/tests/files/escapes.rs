@@ -114,7 +114,7 @@ async fn a_link_to_a_file_outside_is_neither_read_nor_written_through() {
         .await;
     assert_eq!(found["hits"], json!([]));
     // The link is in a served directory and may go; what it leads to stays.
-    files.text("delete", json!({ "path": "relative" })).await;
+    files.agreed("delete", json!({ "path": "relative" })).await;
     assert!(fs::symlink_metadata(ground.path("relative")).is_err());
     ground.assert_untouched();
 }

@@ -2,7 +2,9 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
+    process::Stdio,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,10 +13,14 @@ use std::{
 };
 
 use antiphon_tests::{
-    call, request,
+    asking::{retry, state_of},
+    call,
+    http::{Answer, post, send},
+    request,
     wire::{Connection, Exchange},
 };
 use serde_json::{Value, json};
+use tokio::io::AsyncBufReadExt;
 
 /// A directory of one test: `served` in it is served, `secret.txt` beside it is not.
 pub(crate) struct Ground {
@@ -119,6 +125,11 @@ impl Client {
         self.0.ask(&request(1, method, params)).await
     }
 
+    /// The response to a message as it is.
+    pub(crate) async fn send(&mut self, message: &Value) -> Value {
+        self.0.ask(message).await.response
+    }
+
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let exchange = self.0.ask(&call(1, tool, arguments)).await;
         exchange.result().clone()
@@ -144,6 +155,17 @@ impl Client {
         text(&result)
     }
 
+    /// What a tool that asks first says once the user has agreed.
+    pub(crate) async fn agreed(&mut self, tool: &str, arguments: Value) -> String {
+        let first = call(1, tool, arguments);
+        let asked = self.0.ask(&first).await;
+        let (state, key) = (state_of(asked.result()), key_of(asked.result()));
+        let agreed = retry(&first, &state, json!({ key: yes() }));
+        let done = self.0.ask(&agreed).await;
+        assert_ne!(done.result()["isError"], true, "{}", done.response);
+        done.text().to_owned()
+    }
+
     /// What a tool that fails says.
     pub(crate) async fn failure(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments).await;
@@ -160,6 +182,62 @@ impl Client {
     pub(crate) async fn resource(&mut self, uri: &str) -> Exchange {
         self.ask("resources/read", json!({ "uri": uri })).await
     }
+}
+
+/// The server on HTTP, as a child process.
+pub(crate) struct Web {
+    _child: tokio::process::Child,
+    address: SocketAddr,
+}
+
+impl Web {
+    /// The only token it knows.
+    const TOKEN: &str = "t0ken";
+
+    pub(crate) async fn start(ground: &Ground) -> Self {
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_antiphon-files"))
+            .args(["--http", "0"])
+            .arg(ground.path(""))
+            .env("ANTIPHON_FILES_TOKEN", Self::TOKEN)
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("it starts");
+        let mut lines = tokio::io::BufReader::new(child.stderr.take().expect("piped")).lines();
+        let line = lines.next_line().await.expect("readable").expect("a line");
+        let address = line
+            .strip_prefix("http://")
+            .and_then(|line| line.strip_suffix("/mcp"));
+        Self {
+            address: address.expect("a URL").parse().expect("an address"),
+            _child: child,
+        }
+    }
+
+    /// Posts a message as one of this revision, with the token or without.
+    pub(crate) async fn post(&self, message: &Value, version: &str, token: bool) -> Answer {
+        let mut request = post(message);
+        let headers = request.headers_mut();
+        let version = version.parse().expect("a header");
+        headers.insert("mcp-protocol-version", version);
+        if token {
+            let bearer = format!("Bearer {}", Self::TOKEN);
+            headers.insert("authorization", bearer.parse().expect("a header"));
+        }
+        send(self.address, request).await
+    }
+}
+
+/// The key of the one question that is asked.
+pub(crate) fn key_of(result: &Value) -> String {
+    let questions = result["inputRequests"].as_object().expect("questions");
+    assert_eq!(questions.len(), 1, "{result}");
+    questions.keys().next().expect("one").clone()
+}
+
+/// A user who agrees.
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "confirm": true } })
 }
 
 fn text(result: &Value) -> String {

@@ -2,10 +2,9 @@
 
 use std::fs;
 
-use antiphon_tests::http::{post, send};
 use serde_json::{Value, json};
 
-use crate::ground::{Client, Ground, Meanwhile};
+use crate::ground::{Client, Ground, Meanwhile, Web};
 
 fn paths(hits: &Value) -> Vec<&str> {
     let hits = hits.as_array().expect("a list").iter();
@@ -211,7 +210,7 @@ async fn a_file_is_not_overwritten_unless_told() {
     assert!(refused.contains("`overwrite`"), "{refused}");
     assert_eq!(ground.read("a.txt"), "old");
     let wrote = json!({ "path": "a.txt", "text": "new", "overwrite": true });
-    assert!(files.text("write", wrote).await.starts_with("Replaced"));
+    assert!(files.agreed("write", wrote).await.starts_with("Replaced"));
     assert_eq!(ground.read("a.txt"), "new");
 }
 
@@ -253,7 +252,7 @@ async fn a_file_is_replaced_at_once() {
     for turn in 0..40 {
         let text = &versions[turn % 2];
         let arguments = json!({ "path": "run.sh", "text": text, "overwrite": true });
-        files.text("write", arguments).await;
+        files.agreed("write", arguments).await;
     }
     reading.end();
     let names = fs::read_dir(ground.path("")).expect("readable");
@@ -270,7 +269,7 @@ async fn files_and_empty_directories_are_deleted() {
     let full = files.failure("delete", json!({ "path": "a" })).await;
     assert!(full.to_lowercase().contains("not empty"), "{full}");
     for path in ["a/b.txt", "a"] {
-        files.text("delete", json!({ "path": path })).await;
+        files.agreed("delete", json!({ "path": path })).await;
         assert!(!ground.path(path).exists());
     }
     let root = files.failure("delete", json!({ "path": "." })).await;
@@ -292,7 +291,7 @@ async fn names_are_unicode() {
     let found = files.structured("search", json!({ "name": "*🦀*" })).await;
     let path = ground.path(name);
     assert_eq!(paths(&found["hits"]), [path.to_str().expect("UTF-8")]);
-    files.text("delete", json!({ "path": path })).await;
+    files.agreed("delete", json!({ "path": path })).await;
     assert!(!path.exists());
 }
 
@@ -350,37 +349,18 @@ async fn several_roots_are_told_apart() {
 
 #[tokio::test]
 async fn on_http_a_token_is_needed() {
-    use tokio::io::AsyncBufReadExt;
     let ground = Ground::new("http");
     ground.file("a.txt", "over HTTP");
-    let command = || {
-        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_antiphon-files"));
-        command.args(["--http", "0"]).arg(ground.path(""));
-        command
-            .stderr(std::process::Stdio::piped())
-            .kill_on_drop(true);
-        command.env_remove("ANTIPHON_FILES_TOKEN");
-        command
-    };
-    let refused = command().output().await.expect("it runs");
-    assert!(!refused.status.success());
+    let refused = tokio::process::Command::new(env!("CARGO_BIN_EXE_antiphon-files"))
+        .args(["--http", "0"])
+        .arg(ground.path(""))
+        .env_remove("ANTIPHON_FILES_TOKEN")
+        .output();
+    assert!(!refused.await.expect("it runs").status.success());
 
-    let mut child = command()
-        .env("ANTIPHON_FILES_TOKEN", "t0ken")
-        .spawn()
-        .expect("it starts");
-    let mut lines = tokio::io::BufReader::new(child.stderr.take().expect("piped")).lines();
-    let line = lines.next_line().await.expect("readable").expect("a line");
-    let address = line
-        .strip_prefix("http://")
-        .and_then(|line| line.strip_suffix("/mcp"));
-    let address = address.expect("a URL").parse().expect("an address");
+    let web = Web::start(&ground).await;
     let read = antiphon_tests::call(1, "read", json!({ "path": "a.txt" }));
-    assert_eq!(send(address, post(&read)).await.status, 401);
-    let mut request = post(&read);
-    let token = "Bearer t0ken".parse().expect("a header");
-    request.headers_mut().insert("authorization", token);
-    let answer = send(address, request).await;
+    assert_eq!(web.post(&read, "2026-07-28", false).await.status, 401);
+    let answer = web.post(&read, "2026-07-28", true).await;
     assert_eq!(answer.last()["result"]["content"][0]["text"], "over HTTP");
-    child.kill().await.expect("it ends");
 }

@@ -22,7 +22,7 @@ use antiphon_core::{
 use antiphon_types::InputRequired;
 use serde_json::value::RawValue;
 
-use super::{Leg, Settings};
+use super::{Leg, Settings, method_name};
 use crate::{
     raw::{self, Error},
     sealing::protect::random,
@@ -43,6 +43,17 @@ pub(crate) struct Dialogue {
     subject: Option<String>,
     /// What the client declared.
     capabilities: Option<Box<RawValue>>,
+    caller: Caller,
+}
+
+/// What is called, and by whom, as records tell it.
+pub(crate) struct Caller {
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) issuer: Option<String>,
+    pub(crate) client: Option<String>,
+    /// What the client says it is.
+    pub(crate) info: Option<Box<RawValue>>,
 }
 
 /// What changes while a handler runs.
@@ -59,6 +70,8 @@ pub(crate) struct Run {
     /// makes of it.
     pub(crate) broken: Option<Error>,
     pub(crate) steps: Vec<(String, Arc<Begun>)>,
+    /// The keys that a handler wanted confirmed.
+    pub(crate) confirming: Vec<String>,
 }
 
 impl Leg<'_> {
@@ -112,6 +125,7 @@ impl Leg<'_> {
                 beside,
                 broken: None,
                 steps: Vec::new(),
+                confirming: Vec::new(),
             }),
             over: AtomicBool::new(false),
             may_try_again: AtomicBool::new(false),
@@ -119,6 +133,13 @@ impl Leg<'_> {
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
+            caller: Caller {
+                method: method_name(self.bound.method),
+                target: self.bound.target.to_owned(),
+                issuer: call.principal().and_then(|who| who.issuer.clone()),
+                client: call.principal().and_then(|who| who.client.clone()),
+                info: call.meta.client_info.map(ToOwned::to_owned),
+            },
         }
     }
 
@@ -185,6 +206,19 @@ impl Dialogue {
     /// What the client declared.
     pub(crate) fn capabilities(&self) -> Option<&RawValue> {
         self.capabilities.as_deref()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Who calls, as far as somebody who opens a link can be compared with that.
+    pub(crate) fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.settings.now()
     }
 
     /// What a link says of this call and the question under this key.

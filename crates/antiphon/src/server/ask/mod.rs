@@ -3,15 +3,19 @@
 mod anchor;
 mod answer;
 mod completions;
+mod confirm;
+mod confirmed;
 mod given;
+mod lines;
 mod once;
 mod question;
+mod receipt;
 mod settle;
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use antiphon_core::{
-    asking::{Unanswered, lines},
+    asking::{self, Unanswered},
     link::Handle,
     question::Kind,
 };
@@ -36,8 +40,10 @@ pub(crate) use self::once::Begun;
 pub use self::{
     answer::{Answer, FromAnswer},
     completions::{Completions, NotCompleted},
+    confirmed::Confirmed,
     given::Given,
     once::Once,
+    receipt::Receipt,
 };
 
 /// Asks for what only the user has: an extractor.
@@ -367,7 +373,7 @@ impl Ask {
             Unanswered::Clash => self.fault(Fault::Clash { key: key.into() }),
             Unanswered::Drift => self.fault(Fault::Drift { key: key.into() }),
             Unanswered::Unusable(errors) => {
-                let lines = lines(&errors);
+                let lines = asking::lines(&errors);
                 Stop::fail(format!("There was no usable answer to `{key}`:\n{lines}"))
             }
             Unanswered::Changed => Stop::fail(format!(
