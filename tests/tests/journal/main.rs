@@ -13,7 +13,7 @@ use antiphon::{
     store::MemoryStore,
 };
 use antiphon_tests::{
-    asking::{asked, confirm, no, yes},
+    asking::{asked, confirm, no, state_of, yes},
     diary::Diary,
     log::Log,
     until,
@@ -107,17 +107,23 @@ async fn other_answers_get_neither_the_result_nor_another_effect() {
     }
 }
 
+/// The one that came now, and the one that was carried along.
 #[tokio::test]
 async fn answers_to_questions_by_hand_are_answers_too() {
     let app = App::default();
     let mut shop = app.connect(app.journalled());
-    let state = asked(&mut shop, "by_hand").await;
-    for _ in 0..2 {
-        let accepted = shop.ask(&confirm("by_hand", &state, yes())).await;
-        assert_eq!(accepted.text(), "Accept 1");
+    let first = asked(&mut shop, "by_hand").await;
+    for (one, two, told) in [
+        (yes(), yes(), "Accept Accept 1"),
+        (yes(), yes(), "Accept Accept 1"),
+        (yes(), no(), CHANGED),
+        (no(), yes(), CHANGED),
+    ] {
+        let second = shop.ask(&confirm("by_hand", &first, one)).await;
+        let second = state_of(second.result());
+        let done = shop.ask(&confirm("by_hand", &second, two)).await;
+        assert_eq!(done.text(), told);
     }
-    let declined = shop.ask(&confirm("by_hand", &state, no())).await;
-    assert_eq!(failure(&declined), CHANGED);
     assert_eq!(app.effects(), 1);
 }
 

@@ -151,16 +151,22 @@ pub(crate) const UNKNOWN: &str = "It is not known whether `charge` was done";
 pub(crate) const CHANGED: &str =
     "`charge` was begun upon other answers. Nothing more was done: call again.";
 
-/// Asks by hand, and carries something along.
+/// Asks twice by hand, and carries the first answer along.
 async fn by_hand(State(app): State<App>, call: Call, ask: Ask) -> Result<String, Stop> {
-    let form = FormSchema::new().required("ok", BooleanSchema::new());
-    let question = || InputRequired::ask("confirm", ElicitRequestParams::form("Sure?", form));
+    let question = || {
+        let form = FormSchema::new().required("ok", BooleanSchema::new());
+        InputRequired::ask("confirm", ElicitRequestParams::form("Sure?", form))
+    };
     let answers = call.responses();
     let Some(answer) = answers.elicit("confirm").given() else {
         return Err(Stop::ask(question()));
     };
+    let answer = format!("{:?}", answer.action);
+    let Some(first) = call.request_state::<String>()? else {
+        return Err(Stop::ask(question().carrying(&answer)?));
+    };
     let number = ask.once("charge", async || app.effect().await).await?;
-    Ok(format!("{:?} {number}", answer.action))
+    Ok(format!("{first} {answer} {number}"))
 }
 
 /// Leaves its work in the middle, and ends.
