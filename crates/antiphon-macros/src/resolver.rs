@@ -125,8 +125,10 @@ impl Parse for Options {
                 "name" => {
                     input.parse::<Token![=]>()?;
                     let name: LitStr = input.parse()?;
-                    if name.value().is_empty() || name.value().chars().any(char::is_control) {
-                        return Err(Error::new(name.span(), "a name is text that can be read"));
+                    let text = name.value();
+                    if text.is_empty() || text.contains('.') || text.chars().any(char::is_control) {
+                        let why = "a name is not empty, and has no point in it";
+                        return Err(Error::new(name.span(), why));
                     }
                     if options.name.replace(name).is_some() {
                         return Err(twice());
@@ -307,7 +309,8 @@ mod tests {
                 "async fn f() -> T {}",
                 "knows `name`, `state`",
             ),
-            ("name = \"\"", "async fn f() -> T {}", "can be read"),
+            ("name = \"\"", "async fn f() -> T {}", "not empty"),
+            ("name = \"a.b\"", "async fn f() -> T {}", "no point"),
             ("state = A, state = A", "async fn f() -> T {}", "said twice"),
         ] {
             let told = refused(options, function);

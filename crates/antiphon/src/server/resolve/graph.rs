@@ -49,8 +49,11 @@ impl Graph {
         if self.known.iter().any(|other| other.of == of) {
             return false;
         }
-        if name.is_empty() || name.chars().any(char::is_control) {
-            self.refuse(format!("the name of a resolver, {name:?}, cannot be read"));
+        // A point would end the name in the middle of a key.
+        if name.is_empty() || name.contains('.') || name.chars().any(char::is_control) {
+            self.refuse(format!(
+                "{name:?} is no name: it is empty, or has a point in it"
+            ));
         }
         if self.known.iter().any(|other| other.name == name) {
             self.refuse(format!("two resolvers have the name `{name}`"));
@@ -187,6 +190,16 @@ mod tests {
             told.contains("two resolvers have the name `stock`"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn a_name_cannot_be_taken_for_another_with_a_key() {
+        for name in ["", "stock.count", "stock\n"] {
+            let mut graph = Graph::default();
+            enter::<Stock>(&mut graph, name);
+            let told = refused(&graph);
+            assert!(told.contains("is no name"), "{told}");
+        }
     }
 
     #[test]

@@ -67,7 +67,8 @@ pub(crate) use self::{
     note = "all that it takes must be there too: look at its own arguments, and at what those of its resolvers are"
 )]
 pub trait Resolve<S>: Clone + Send + Sync + 'static {
-    /// What it is called. All keys that it uses begin with this, so they are nobody else's.
+    /// What it is called, without a point. All keys that it uses begin with this, so they are
+    /// nobody else's.
     const NAME: &'static str;
 
     /// Finds the value, or asks for it. Runs at most once in a round, however many take it.
