@@ -33,7 +33,7 @@ pub(crate) enum Op {
     /// Comes back later, until so many rounds have passed.
     Later(u8),
     /// One of both, depending on the number so far.
-    Branch(Vec<Op>, Vec<Op>),
+    Branch(Vec<Self>, Vec<Self>),
 }
 
 pub(crate) fn flows() -> impl Strategy<Value = Flow> {

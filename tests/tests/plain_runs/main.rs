@@ -19,18 +19,18 @@ proptest! {
 
     #[test]
     fn a_flow_is_a_plain_run(flow in flows(), trip in trips()) {
-        compare(flow, trip)?;
+        compare(&flow, &trip)?;
     }
 }
 
-fn compare(flow: Flow, trip: Trip) -> Result<(), TestCaseError> {
-    let plain = plain::run(&flow);
+fn compare(flow: &Flow, trip: &Trip) -> Result<(), TestCaseError> {
+    let plain = plain::run(flow);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let came = runtime.block_on(rough::run(&flow, &trip))?;
+    let came = runtime.block_on(rough::run(flow, trip))?;
     prop_assert_eq!(&came.text, &plain.text, "the result");
     prop_assert_eq!(&came.done, &plain.done, "what was done, each thing once");
     prop_assert_eq!(&came.asked, &plain.asked, "what was asked");

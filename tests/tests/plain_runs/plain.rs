@@ -72,7 +72,7 @@ impl Plain<'_> {
             Op::Take(number) => mixed(so_far, &self.resolve(*number)),
             Op::Later(_) => so_far,
             Op::Branch(yes, no) => {
-                let way = if so_far % 2 == 0 { yes } else { no };
+                let way = if so_far.is_multiple_of(2) { yes } else { no };
                 self.ops(way, prefix, keys, so_far)
             }
         })

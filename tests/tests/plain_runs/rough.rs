@@ -192,7 +192,7 @@ impl<'c> Doing<'c> {
                 so_far
             }
             Op::Branch(yes, no) => {
-                let way = if so_far % 2 == 0 { yes } else { no };
+                let way = if so_far.is_multiple_of(2) { yes } else { no };
                 self.ops(way, so_far).await?
             }
         })
@@ -232,7 +232,11 @@ impl Ground {
         // In the phases of a rotation, the newer opens before it seals. None is retired: a request
         // of any age may come again.
         let (old, new) = (self.keys / 2, self.keys / 2 + 1);
-        let seals = if self.keys % 2 == 0 { old } else { new };
+        let seals = if self.keys.is_multiple_of(2) {
+            old
+        } else {
+            new
+        };
         let others = (0..=new).filter(|other| *other != seals);
         let keys: Vec<_> = std::iter::once(seals).chain(others).map(key).collect();
         let mut sealing = Sealing::keys(keys).audience("flow");
