@@ -109,9 +109,9 @@ pub use form::{Choice, Form, RawForm};
 pub use server::{
     Answer, Args, Ask, Audio, Cached, Call, CallKind, ClientInfo, Completions, Contents, Context,
     Description, Extension, Extract, FromAnswer, FromCall, FromRef, Given, Handler, Image,
-    IntoContent, IntoReply, Json, Layer, Messages, Next, Offer, OptionalFromCall, OrFail, Outcome,
-    Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resolve, Resolved, Resource,
-    Responses, Server, State, Stop, Timeout, Tool, Verdict,
+    IntoContent, IntoReply, Json, Layer, Messages, Next, Offer, Once, OptionalFromCall, OrFail,
+    Outcome, Prefix, Prompt, RateLimit, RegistrationError, RequestState, Resolve, Resolved,
+    Resource, Responses, Server, State, Stop, Timeout, Tool, Verdict,
 };
 #[cfg(all(feature = "server", feature = "http"))]
 pub use transport::http;

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod tests;
+mod upon;
 
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use crate::{
     ledger::{LONGEST_KEY, Ledger, Question, Standing, Step},
     seal::digest::Digest,
 };
+
+pub use self::upon::Upon;
 
 /// How much may be asked in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -359,6 +362,22 @@ impl Asking {
             shared: 1,
             result: result.into(),
         });
+    }
+
+    /// Notes a step that a run before this one did, of which no state tells: what came of it, and
+    /// how many shared it then. From here on it is as one that came with the state.
+    pub fn note_known(&mut self, key: &str, shared: u8, result: impl Into<Arc<str>>) {
+        if self.ledger.steps.iter().any(|step| *step.key == *key) {
+            return;
+        }
+        let step = Step {
+            key: key.into(),
+            round: self.round,
+            shared,
+            result: result.into(),
+        };
+        self.ledger.steps.insert(self.done_before, step);
+        self.done_before += 1;
     }
 
     /// Whether a step may be used for the `times`th time in this run, although somebody has had

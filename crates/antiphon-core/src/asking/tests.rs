@@ -368,3 +368,23 @@ fn what_was_done_upon_an_answer_is_known_after_the_last_round_that_is_counted() 
     let mut asking = last(ledger(&asking), &[]);
     assert_eq!(ask(&mut asking, "b", &BLUE), Err(Unanswered::Changed));
 }
+
+/// What an earlier attempt did is there for as many as shared it then, and for no more.
+#[test]
+fn a_step_that_was_known_before_is_shared_as_one_of_the_state() {
+    let mut asking = answered("a", &RED);
+    asking.note_done("own", "1");
+    asking.note_known("known", 2, "7");
+    asking.note_known("known", 9, "8");
+    assert_eq!(asking.done("known"), Ok(Some("7")));
+    assert!(asking.may_share("known", 2, false));
+    assert!(!asking.may_share("known", 3, false));
+    assert!(!asking.may_share("own", 2, false));
+    assert!(asking.has_done(), "`own` was done in this run");
+    let next = next(&asking, &[]);
+    assert_eq!(next.done("known"), Ok(Some("7")));
+    assert_eq!(next.done("own"), Ok(Some("1")));
+    // An answer that it may have depended on can change no more.
+    let mut next = next;
+    assert_eq!(next.find("a", &BLUE), Err(Unanswered::Changed));
+}

@@ -64,6 +64,10 @@ pub enum Of {
     Key,
     /// A key of the author's, for use in links.
     Link,
+    /// A key of the author's, for use in a journal.
+    Step,
+    /// What a step builds upon.
+    Upon,
 }
 
 impl Of {
@@ -78,6 +82,8 @@ impl Of {
             Self::Question => b'Q',
             Self::Key => b'K',
             Self::Link => b'L',
+            Self::Step => b'J',
+            Self::Upon => b'U',
         }
     }
 }

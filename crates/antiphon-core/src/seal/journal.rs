@@ -7,7 +7,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::guard::{Fingerprint, Holder, Storing, hexadecimal};
+use super::guard::{Claim, Fingerprint, Holder, StateId, Storing, hexadecimal};
 use crate::moment::Moment;
 
 /// Remembers which steps were begun, and what came of them.
@@ -18,7 +18,9 @@ use crate::moment::Moment;
 /// `now < lease_until`: from [`Entry::lease_until`] on, that moment included, one without a result
 /// is [`Entered::Unknown`]. What a store knows of a step, its result included, is kept while
 /// `now <= keep_until`, with [`Entry::keep_until`] itself: when there is no room left, new steps are
-/// refused ([`Entered::Full`]), and nothing is thrown away early.
+/// refused ([`Entered::Full`]), and nothing is thrown away early. One that is taken over is kept for
+/// as long as the later of both entries says. A step that has begun may always end: no limit keeps
+/// its result from being written.
 pub trait Journal: Send + Sync + 'static {
     /// Enters that a step begins, or says how it stands with it.
     fn enter<'a>(&'a self, entry: &'a Entry) -> Storing<'a, Entered>;
@@ -59,6 +61,21 @@ pub struct Entry {
     pub keep_until: Moment,
     /// Whether to take over an entry whose outcome is unknown, if it builds upon the same answers.
     pub take_over: bool,
+}
+
+impl Entry {
+    /// The same as a claim on a state: for stores that keep both alike, though apart.
+    pub fn as_claim(&self) -> Claim {
+        Claim {
+            id: StateId(self.step.0),
+            answers: self.upon,
+            holder: self.holder,
+            now: self.now,
+            lease_until: self.lease_until,
+            keep_until: self.keep_until,
+            take_over: self.take_over,
+        }
+    }
 }
 
 /// How it stands with a step.

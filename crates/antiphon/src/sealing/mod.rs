@@ -23,7 +23,9 @@ pub use antiphon_core::seal::{
     ring::{BadRing, KeyId},
 };
 
-pub(crate) use self::leg::{Bound, Claimed, Dialogue, Leg, not_of_this_type};
+pub(crate) use self::leg::{
+    Barred, Bound, Claimed, Dialogue, Entering, Leg, Mine, not_of_this_type,
+};
 pub use self::{
     keys::{KeyRing, KeysError},
     layer::Sealed,

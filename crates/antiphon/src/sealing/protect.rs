@@ -7,6 +7,7 @@ use antiphon_core::seal::{
     codec::{Codec, CodecError, Coding},
     envelope::{self, Draft, Envelope, Payload},
     guard::StateId,
+    journal::StepId,
     refusal::Refusal,
     ring::{For, KeyId, Ring, TAG},
 };
@@ -77,19 +78,24 @@ impl Opened {
     }
 }
 
-/// What is kept in a store: what it is, and the state it belongs to.
+/// What is kept in a store: what it is, and the state or the step it belongs to.
 pub(super) fn body_of(id: &StateId) -> [u8; 17] {
-    bound(b'b', id)
+    bound(b'b', &id.0)
 }
 
 /// See [`body_of`].
 pub(super) fn answer_to(id: &StateId) -> [u8; 17] {
-    bound(b'a', id)
+    bound(b'a', &id.0)
 }
 
-fn bound(what: u8, id: &StateId) -> [u8; 17] {
+/// See [`body_of`].
+pub(super) fn result_of(step: &StepId) -> [u8; 17] {
+    bound(b's', &step.0)
+}
+
+fn bound(what: u8, id: &[u8; 16]) -> [u8; 17] {
     let mut bound = [what; 17];
-    bound[1..].copy_from_slice(&id.0);
+    bound[1..].copy_from_slice(id);
     bound
 }
 

@@ -14,6 +14,7 @@ use antiphon_core::{
     seal::{
         codec::Codec,
         guard::{Guard, Holder},
+        journal::Journal,
         memory::MemoryStore,
         spill::Spill,
     },
@@ -66,6 +67,7 @@ pub(super) struct Settings {
     pub(super) rerun: bool,
     pub(super) work: Duration,
     pub(super) answer_bytes: usize,
+    pub(super) journal: Option<Arc<dyn Journal>>,
     pub(super) spill: Option<Arc<dyn Spill>>,
     pub(super) budget: usize,
     pub(super) quota: u64,
@@ -138,6 +140,7 @@ impl Sealing {
                 rerun: false,
                 work: Duration::from_secs(60),
                 answer_bytes: 64 * 1024,
+                journal: None,
                 spill: None,
                 budget: 32 * 1024,
                 quota: 4 << 20,
@@ -241,7 +244,34 @@ impl Sealing {
         self.set(|settings| settings.rerun = true)
     }
 
-    /// How long a state that is being used waits for its answer when it comes once more. A minute.
+    /// Remembers in this store what was done by [`Ask::once`](crate::Ask::once): each step is
+    /// entered before its work begins, and what came of it is written, sealed, before the handler
+    /// goes on. So it is done once also where the handler runs twice upon the same answers, and
+    /// where a process ended in the middle it is said that nobody knows, instead of doing it again.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "store")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use antiphon::{sealing::{KeyRing, Sealing}, store::FileStore};
+    ///
+    /// let store = FileStore::open("/var/lib/shop/states")?;
+    /// let sealing = Sealing::keys(KeyRing::from_env("SHOP_KEYS")?)
+    ///     .audience("shop")
+    ///     .single_use(store.clone())
+    ///     .journal(store);
+    /// # let _ = sealing;
+    /// # Ok(()) }
+    /// # #[cfg(not(feature = "store"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// The guide on [asking](crate::guide::asking) says what holds with it and without.
+    pub fn journal(self, store: impl Journal) -> Self {
+        self.set(|settings| settings.journal = Some(Arc::new(store)))
+    }
+
+    /// How long a state that is being used waits for its answer when it comes once more, and how
+    /// long for a step that somebody else does. A minute.
     pub fn work_timeout(self, longest: Duration) -> Self {
         self.set(|settings| settings.work = longest)
     }
@@ -340,6 +370,10 @@ impl Sealing {
             let alone = |shared: Option<bool>| shared == Some(false);
             let stores = [
                 ("single_use", settings.guard.guard().map(Guard::is_shared)),
+                (
+                    "journal",
+                    settings.journal.as_deref().map(Journal::is_shared),
+                ),
                 ("spill", settings.spill.as_deref().map(Spill::is_shared)),
             ];
             for (name, shared) in stores {
@@ -424,6 +458,7 @@ impl fmt::Debug for Sealing {
             .field("audience", &settings.audience)
             .field("ttl", &settings.ttl)
             .field("replay", &settings.replay)
+            .field("journal", &settings.journal.is_some())
             .finish_non_exhaustive()
     }
 }

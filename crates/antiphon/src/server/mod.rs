@@ -27,7 +27,7 @@ mod tool;
 
 pub(crate) use self::ask::Begun;
 pub use self::{
-    ask::{Answer, Ask, Completions, FromAnswer, Given, NotCompleted},
+    ask::{Answer, Ask, Completions, FromAnswer, Given, NotCompleted, Once},
     call::Call,
     context::{CallKind, Context},
     description::Description,

@@ -32,6 +32,9 @@ pub(crate) enum Claimed {
     Repeat,
 }
 
+/// Renews something, for ever.
+pub(super) type Renewing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 impl Leg<'_> {
     /// Claims the state, if there is one: to be done last, just before the work begins. Once is
     /// enough.
@@ -55,6 +58,10 @@ impl Leg<'_> {
 
     async fn try_claim(&self, opened: &Opened, call: &raw::Call<'_>) -> Result<Claimed, Trouble> {
         let Some(guard) = self.settings.guard.guard() else {
+            // A step that is left in the middle would be one of which nobody knows.
+            if self.settings.journal.is_some() {
+                call.run_to_end();
+            }
             _ = self.claimed.set(None);
             return Ok(Claimed::Run);
         };
@@ -133,21 +140,10 @@ impl Leg<'_> {
     }
 
     /// Renews the claim, once there is one, until the work is done.
-    pub(super) async fn holding<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) -> T {
-        // Only work that has to wait pays for a timer.
-        let mut renewing: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        poll_fn(|context| {
-            if let Poll::Ready(done) = work.as_mut().poll(context) {
-                return Poll::Ready(done);
-            }
-            if let (None, Some(Some(holder))) = (&renewing, self.claimed.get()) {
-                renewing = Some(Box::pin(self.renew(*holder)));
-            }
-            if let Some(renewing) = &mut renewing {
-                // It never ends.
-                _ = renewing.as_mut().poll(context);
-            }
-            Poll::Pending
+    pub(super) async fn holding<T>(&self, work: Pin<&mut impl Future<Output = T>>) -> T {
+        meanwhile(work, || match self.claimed.get() {
+            Some(Some(holder)) => Some(Box::pin(self.renew(*holder))),
+            _ => None,
         })
         .await
     }
@@ -182,4 +178,27 @@ impl Leg<'_> {
             tracing::debug!(%error, "a claim on a requestState could not be given back");
         }
     }
+}
+
+/// Does the work, and renews meanwhile, as soon as there is something to renew.
+pub(super) async fn meanwhile<'a, T>(
+    mut work: Pin<&mut impl Future<Output = T>>,
+    renew: impl Fn() -> Option<Renewing<'a>>,
+) -> T {
+    // Only work that has to wait pays for a timer.
+    let mut renewing = None;
+    poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(done);
+        }
+        if renewing.is_none() {
+            renewing = renew();
+        }
+        if let Some(renewing) = &mut renewing {
+            // It never ends.
+            _ = renewing.as_mut().poll(context);
+        }
+        Poll::Pending
+    })
+    .await
 }

@@ -77,17 +77,21 @@ impl Leg<'_> {
                     // The client may have brought this about, and gets no second try by it.
                     Err(Unsealed::Request(error)) => (Err(error), None),
                     // Nothing was answered, so the same answers may try again; unless something
-                    // was done, which would be done again.
+                    // was done that would be done again, as no journal has it.
                     Err(Unsealed::Trouble(trouble)) => {
                         let target = &*shown(self.bound.target);
                         tracing::error!(target, ?trouble, "questions could not be sealed");
                         let done = self.begun_dialogue().is_some_and(|it| it.has_done());
-                        let ending = if done { Ending::Used } else { Ending::Released };
+                        let lost = done && self.settings.journal.is_none();
+                        let ending = if lost { Ending::Used } else { Ending::Released };
                         (Err(unavailable()), Some(ending))
                     }
                 }
             }
-            answer => (answer, None),
+            answer => {
+                let again = self.begun_dialogue().is_some_and(|it| it.may_try_again());
+                (answer, again.then_some(Ending::Released))
+            }
         };
         match (
             &self.opened,

@@ -9,16 +9,20 @@ use std::{
 };
 
 use antiphon_core::{
-    asking::Asking,
+    asking::{Asking, Upon},
     ledger::Ledger,
     link::Handle,
     moment::Moment,
-    seal::digest::{Digest, Digester, FlowId, Of, Secret},
+    seal::{
+        digest::{Digest, Digester, FlowId, Of, Secret},
+        guard::Fingerprint,
+        journal::StepId,
+    },
 };
 use antiphon_types::InputRequired;
 use serde_json::value::RawValue;
 
-use super::Leg;
+use super::{Leg, Settings};
 use crate::{
     raw::{self, Error},
     sealing::protect::random,
@@ -27,8 +31,11 @@ use crate::{
 
 /// What a handler asks and has done. Handlers share it with whatever they start.
 pub(crate) struct Dialogue {
+    pub(super) settings: Arc<Settings>,
     run: Mutex<Run>,
     over: AtomicBool,
+    /// Whether the same may be tried again, because the journal could not be used.
+    may_try_again: AtomicBool,
     /// Whether the state is claimed, if there is one: what is done before that may be done twice.
     claimed: AtomicBool,
     deadline: Moment,
@@ -44,8 +51,12 @@ pub(crate) struct Run {
     secret: Secret,
     /// Nothing while another has it.
     digester: Option<Digester>,
-    later: Option<Duration>,
-    /// A mistake of the author's, which ends the call whatever the handler makes of it.
+    /// How long to wait before the client comes back, and what asked for that.
+    later: Option<(Duration, &'static str)>,
+    /// What steps build upon besides what this asks, if there is a journal.
+    beside: Upon,
+    /// A mistake of the author's, or trouble of a store, which ends the call whatever the handler
+    /// makes of it.
     pub(crate) broken: Option<Error>,
     pub(crate) steps: Vec<(String, Arc<Begun>)>,
 }
@@ -69,6 +80,7 @@ impl Leg<'_> {
 
     fn begin_dialogue(&self, call: &raw::Call<'_>, random: [u8; 16]) -> Dialogue {
         let limits = self.settings.asking;
+        let mut beside = Upon::default();
         let (asking, secret, digester, deadline) = match &self.opened {
             None => (
                 Asking::first(limits),
@@ -82,26 +94,48 @@ impl Leg<'_> {
                     Some((key, RawValue::get(answer)))
                 });
                 let ((ledger, digester), claims) = (opened.take(), &opened.claims);
+                if self.settings.journal.is_some() {
+                    beside = self.beside(&ledger);
+                }
                 let asking = Asking::next(ledger, claims.round, answers, limits);
                 (asking, claims.secret.clone(), digester, claims.deadline)
             }
         };
         let principal = call.principal().and_then(|who| who.subject.clone());
         Dialogue {
+            settings: self.settings.clone(),
             run: Mutex::new(Run {
                 asking,
                 digester,
                 secret,
                 later: None,
+                beside,
                 broken: None,
                 steps: Vec::new(),
             }),
             over: AtomicBool::new(false),
+            may_try_again: AtomicBool::new(false),
             claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
         }
+    }
+
+    /// What the author asked and carried along by hand.
+    fn beside(&self, ledger: &Ledger) -> Upon {
+        let mut upon = Upon::default();
+        let mut keys: Vec<&str> = ledger.by_hand.iter().map(String::as_str).collect();
+        keys.sort_unstable();
+        for key in keys {
+            if let Some(answer) = self.answers.raw(key) {
+                upon.by_hand(key, answer.get());
+            }
+        }
+        if let Some(state) = self.state() {
+            upon.carried(state);
+        }
+        upon
     }
 }
 
@@ -125,6 +159,15 @@ impl Dialogue {
 
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed.load(Ordering::Acquire)
+    }
+
+    /// Nothing was answered and nothing done that is not in the journal.
+    pub(super) fn let_try_again(&self) {
+        self.may_try_again.store(true, Ordering::Release);
+    }
+
+    pub(super) fn may_try_again(&self) -> bool {
+        self.may_try_again.load(Ordering::Acquire)
     }
 
     /// Work that was begun, and of which nobody knows how it ends.
@@ -169,7 +212,7 @@ impl Dialogue {
 
     /// How long an answer is held back that asks nothing but to come back later, if this is one.
     pub(crate) fn later(&self) -> Option<Duration> {
-        self.run().later
+        self.run().later.map(|(span, _)| span)
     }
 
     /// What is asked, together with what the author built.
@@ -211,8 +254,24 @@ impl Run {
         self.digester().flow()
     }
 
-    /// Asks to come back later.
-    pub(crate) fn wait(&mut self, span: Duration) {
-        self.later = Some(span);
+    /// What a step is known by in the journal.
+    pub(super) fn step(&mut self, key: &str) -> StepId {
+        StepId(self.digester().of(Of::Step, key.as_bytes()))
+    }
+
+    /// Stands for all that a step of this run may depend on.
+    pub(super) fn upon(&mut self) -> Fingerprint {
+        let upon = self.asking.upon(&self.beside);
+        Fingerprint(self.digester().of(Of::Upon, &upon))
+    }
+
+    /// Asks to come back later, on behalf of `what`.
+    pub(crate) fn wait(&mut self, span: Duration, what: &'static str) {
+        self.later = Some((span, what));
+    }
+
+    /// What asked for that.
+    pub(crate) fn waits_for(&self) -> Option<&'static str> {
+        self.later.map(|(_, what)| what)
     }
 }

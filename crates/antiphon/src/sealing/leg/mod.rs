@@ -8,6 +8,7 @@
 mod claim;
 mod close;
 mod dialogue;
+mod journal;
 mod open;
 mod seal;
 
@@ -31,7 +32,11 @@ use serde_json::value::RawValue;
 use super::{Sealing, protect::Trouble, record, sealing::Settings};
 use crate::raw::{self, Error, Reply};
 
-pub(crate) use self::{claim::Claimed, dialogue::Dialogue};
+pub(crate) use self::{
+    claim::Claimed,
+    dialogue::Dialogue,
+    journal::{Barred, Entering, Mine},
+};
 
 /// What a state is bound to, besides who calls.
 #[derive(Clone, Copy)]
@@ -43,7 +48,7 @@ pub(crate) struct Bound<'a> {
 
 /// One request of a call, between the state it brought and the answer it gets.
 pub(crate) struct Leg<'a> {
-    settings: &'a Settings,
+    settings: &'a Arc<Settings>,
     bound: Bound<'a>,
     opened: Option<Box<Opened>>,
     /// The answers to what was asked.

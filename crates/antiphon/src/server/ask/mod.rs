@@ -1,5 +1,6 @@
 //! [`Ask`]: what only the user has, asked for in a straight line.
 
+mod anchor;
 mod answer;
 mod completions;
 mod given;
@@ -36,6 +37,7 @@ pub use self::{
     answer::{Answer, FromAnswer},
     completions::{Completions, NotCompleted},
     given::Given,
+    once::Once,
 };
 
 /// Asks for what only the user has: an extractor.
@@ -246,8 +248,12 @@ impl Ask {
     /// # let _ = antiphon::Server::<()>::new("printer", "1.0").tool("print", print);
     /// ```
     pub fn later(&self, span: Duration) -> Result<(), Stop> {
-        self.check("later")?;
-        self.dialogue.run().wait(span);
+        self.come_back("later", span)
+    }
+
+    fn come_back(&self, what: &'static str, span: Duration) -> Result<(), Stop> {
+        self.check(what)?;
+        self.dialogue.run().wait(span, what);
         Err(Stop::asked())
     }
 

@@ -2,18 +2,22 @@
 
 use std::{
     cell::Cell,
+    fmt,
     future::{Future, poll_fn},
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU8, Ordering},
     },
+    task::{Context, Poll},
 };
 
+use pin_project_lite::pin_project;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
 use super::{Ask, Dialogue, Fault, Stop};
+use crate::sealing::{Barred, Entering, Mine};
 
 /// A step that was begun in this run.
 #[derive(Default)]
@@ -26,6 +30,8 @@ pub(crate) struct Begun {
     had: AtomicBool,
     /// Whether its work was begun, and neither was done nor has failed.
     open: AtomicBool,
+    /// Whether it may be done again if nobody knows whether it was.
+    rerun: AtomicBool,
 }
 
 impl Begun {
@@ -61,16 +67,19 @@ impl Ask {
     /// goes on elsewhere, nobody knows what was done: it is not begun again, and the call fails.
     ///
     /// What is done is known from the next state on, so a process that ends before it has sent
-    /// that may do it again when the client does. Give an
-    /// [`idempotency_key`](Self::idempotency_key) to services that take one.
+    /// that may do it again when the client does. A [journal](crate::sealing::Sealing::journal)
+    /// knows of it before; give an [`idempotency_key`](Self::idempotency_key) to services that take
+    /// one.
     ///
     /// # Errors
-    /// Those of the work.
+    /// Those of the work. With a journal also, as tools fail, that it is not known whether it was
+    /// done, see [`rerun_if_unknown`](Once::rerun_if_unknown), and that it was done upon other
+    /// answers.
     pub fn once<'a, T, F>(
         &'a self,
         key: &'a str,
         work: F,
-    ) -> impl Future<Output = Result<T, Stop>> + use<'a, T, F>
+    ) -> Once<impl Future<Output = Result<T, Stop>> + use<'a, T, F>>
     where
         T: Serialize + DeserializeOwned,
         F: AsyncFnOnce() -> Result<T, Stop>,
@@ -79,7 +88,8 @@ impl Ask {
         // that work takes whether two of them share.
         let key = self.full(key);
         let begun = self.begin(&key);
-        async move {
+        let step = begun.as_ref().ok().cloned();
+        let doing = async move {
             let begun = begun?;
             let result = begun
                 .result
@@ -88,7 +98,8 @@ impl Ask {
             begun.had.store(true, Ordering::Relaxed);
             let read = serde_json::from_str(result);
             read.map_err(|_| self.fault(Fault::Unreadable { key: key.into() }))
-        }
+        };
+        Once { step, doing }
     }
 
     fn begin(&self, key: &str) -> Result<Arc<Begun>, Stop> {
@@ -126,8 +137,31 @@ impl Ask {
         if let Some(done) = self.open_step(key, begun).map_err(|it| self.fault(it))? {
             return Ok(done);
         }
-        let ended = inside(&self.dialogue, work()).await;
-        let ended = ended.map(|value| serde_json::to_string(&value));
+        let mine = match self.enter(key, begun).await {
+            Ok(Entering::Begin(mine)) => mine,
+            Ok(Entering::Known { shared, result }) => {
+                let mut run = self.dialogue.run();
+                begun.open.store(false, Ordering::Relaxed);
+                run.asking.note_known(key, shared, &*result);
+                return Ok(result);
+            }
+            Err(barred) => {
+                begun.open.store(false, Ordering::Relaxed);
+                return Err(self.barred(key, barred));
+            }
+        };
+        let work = async {
+            let ended = inside(&self.dialogue, work()).await;
+            let ended = ended.map(|value| serde_json::to_string(&value));
+            if let Some(mine) = &mine {
+                self.write_down(key, begun, mine, &ended).await;
+            }
+            ended
+        };
+        let ended = match &mine {
+            None => work.await,
+            Some(mine) => self.dialogue.hold(mine, pin!(work)).await,
+        };
         let mut run = self.dialogue.run();
         begun.open.store(false, Ordering::Relaxed);
         match ended {
@@ -142,6 +176,52 @@ impl Ask {
                 Err(self.fault(Fault::Unreadable { key: key.into() }))
             }
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// Enters the step in the journal, if there is one.
+    async fn enter(&self, key: &str, begun: &Begun) -> Result<Entering, Barred> {
+        if !self.dialogue.has_journal() {
+            return Ok(Entering::Begin(None));
+        }
+        let rerun = begun.rerun.load(Ordering::Relaxed);
+        // What few servers need is kept out of the future that all of them have.
+        Box::pin(self.dialogue.enter(key, rerun)).await
+    }
+
+    /// Writes down how the step ended, before anybody builds upon that.
+    async fn write_down(
+        &self,
+        key: &str,
+        begun: &Begun,
+        mine: &Mine,
+        ended: &Result<serde_json::Result<String>, Stop>,
+    ) {
+        let shared = begun.times.load(Ordering::Relaxed);
+        match ended {
+            Ok(Ok(result)) => {
+                Box::pin(self.dialogue.write_done(key, mine, shared, result)).await;
+            }
+            // It was done, and nobody can be told what came of it: an entry without a result.
+            Ok(Err(_)) => {}
+            Err(_) => Box::pin(self.dialogue.write_failed(key, mine)).await,
+        }
+    }
+
+    /// Why a step is not begun.
+    fn barred(&self, key: &str, barred: Barred) -> Stop {
+        match barred {
+            Barred::Changed => Stop::fail(format!(
+                "`{key}` was begun upon other answers. Nothing more was done: call again."
+            )),
+            Barred::Unknown => Stop::fail(format!(
+                "It is not known whether `{key}` was done: the server ended in the middle of it. \
+                 Find out whether it was, and call again only if it was not."
+            )),
+            Barred::Over => Stop::fail(format!(
+                "The time of this call is over. `{key}` was not done: call again."
+            )),
+            Barred::Trouble(error) => error.into(),
         }
     }
 
@@ -164,6 +244,56 @@ impl Ask {
         }
         begun.open.store(true, Ordering::Relaxed);
         Ok(None)
+    }
+}
+
+pin_project! {
+    /// Something that is done once in a call, when this is awaited: what [`Ask::once`] returns.
+    #[must_use = "nothing is done unless it is awaited"]
+    pub struct Once<W> {
+        step: Option<Arc<Begun>>,
+        #[pin]
+        doing: W,
+    }
+}
+
+impl<W> Once<W> {
+    /// Does it again if it is not known whether it was done: for what does no harm twice.
+    ///
+    /// With a [journal](crate::sealing::Sealing::journal), a step that was begun by a process that
+    /// was not heard of again ends the call, because nobody knows how far it came. Without a
+    /// journal this changes nothing.
+    ///
+    /// ```
+    /// # use antiphon::{Ask, Stop};
+    /// # async fn mail() -> Result<u32, Stop> { Ok(1) }
+    /// async fn remind(ask: Ask) -> Result<String, Stop> {
+    ///     let sent: u32 = ask.once("mail", async || mail().await).rerun_if_unknown().await?;
+    ///     Ok(format!("{sent} sent."))
+    /// }
+    /// # let _ = antiphon::Server::<()>::new("desk", "1.0").tool("remind", remind);
+    /// ```
+    ///
+    /// Where several share a step, it is enough if one of them says so.
+    pub fn rerun_if_unknown(self) -> Self {
+        if let Some(step) = &self.step {
+            step.rerun.store(true, Ordering::Relaxed);
+        }
+        self
+    }
+}
+
+impl<W: Future> Future for Once<W> {
+    type Output = W::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<W::Output> {
+        self.project().doing.poll(context)
+    }
+}
+
+impl<W> fmt::Debug for Once<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
     }
 }
 

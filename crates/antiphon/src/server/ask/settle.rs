@@ -59,9 +59,8 @@ impl Context<'_> {
                 Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
             }
             Ok(reply) => {
-                let later = dialogue.later().map(|_| "later");
                 let run = dialogue.run();
-                for key in run.asking.pending().chain(later) {
+                for key in run.asking.pending().chain(run.waits_for()) {
                     let fault = Fault::Swallowed { key: key.into() };
                     tracing::warn!(target = &*shown(self.target()), "{fault}");
                     self.server().settings.faults.tell(fault);
