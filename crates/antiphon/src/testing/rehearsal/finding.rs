@@ -48,7 +48,8 @@ impl Rule {
                  what one process remembers; what changes is to be got in `once`"
             }
             Self::Spelling => {
-                "make it of what the arguments say, as `Args` reads them, and not of their text"
+                "make it of what the arguments say, as a type that `Args` reads them into, and not of \
+                 their text or of the order in which a `Value` may have them"
             }
             Self::Effects => "do it after the last question, or within `ask.once(key, ..)`",
             Self::Steps => {

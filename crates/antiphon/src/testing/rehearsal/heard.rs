@@ -100,7 +100,7 @@ impl End {
 
     /// The same, whichever call it is of.
     pub(super) fn same_in_any_call(&self, other: &Self) -> bool {
-        without_handles(&self.body.to_string()) == without_handles(&other.body.to_string())
+        of_any_call(&self.body.to_string()) == of_any_call(&other.body.to_string())
     }
 
     pub(super) fn shown(&self) -> String {
@@ -122,7 +122,7 @@ pub(super) fn same_kind(one: &InputRequest, other: &InputRequest) -> bool {
 /// Whether they are one question, whichever calls they are of: links name their call.
 pub(super) fn same_in_any_call(one: &InputRequest, other: &InputRequest) -> bool {
     let plain = |question| match serde_json::to_string(question) {
-        Ok(text) => without_handles(&text),
+        Ok(text) => of_any_call(&text),
         Err(_) => String::new(),
     };
     plain(one) == plain(other)
@@ -142,7 +142,9 @@ pub(super) fn keys<'a>(
     keys.collect::<Vec<_>>().join(", ")
 }
 
-fn without_handles(text: &str) -> String {
+/// Without what belongs to one call: handles of links, and idempotency keys.
+fn of_any_call(text: &str) -> String {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -151,9 +153,10 @@ fn without_handles(text: &str) -> String {
         let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
         let (word, after) = from.split_at(end);
         plain.push_str(before);
-        plain.push_str(match word.parse::<Handle>() {
-            Ok(_) => "(handle)",
-            Err(_) => word,
+        plain.push_str(match word {
+            handle if handle.parse::<Handle>().is_ok() => "(handle)",
+            key if key.len() == 32 && key.bytes().all(is_hex) => "(key)",
+            word => word,
         });
         rest = after;
     }
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_two_calls_are_one_question() {
+    fn links_and_keys_of_two_calls_make_one_question() {
         let link = |byte: u8, page: &str| {
             let handle = Handle::new(&[byte; 16], Moment::from_millis(byte.into()), None);
             let url = format!("https://bank.example/{page}/{handle}?x=1");
@@ -213,6 +216,8 @@ mod tests {
         assert!(same_in_any_call(&link(1, "in"), &link(2, "in")));
         assert!(!same_in_any_call(&link(1, "in"), &link(1, "out")));
         let form = |text: &str| ElicitRequestParams::form(text, FormSchema::new()).into();
+        let keys = ["0f".repeat(16), "1e".repeat(16)].map(|key| form(&format!("Pay {key}?")));
+        assert!(same_in_any_call(&keys[0], &keys[1]));
         assert!(!same_in_any_call(&form("a"), &form("b")));
         assert!(!same_kind(&form("a"), &link(1, "in")));
     }

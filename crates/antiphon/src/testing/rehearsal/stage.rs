@@ -1,6 +1,6 @@
 //! [`Stage`]: the instances of a server that a call meets, and what they share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use antiphon_core::seal::memory::MemoryStore;
 use bytes::Bytes;
@@ -22,8 +22,8 @@ pub(super) struct Stage {
     principal: Option<Principal>,
     /// The guard and the journal, which all instances share.
     store: Arc<MemoryStore>,
-    /// The one instance of a smooth play.
-    only: Option<Server>,
+    /// The one instance of a smooth play, once it is made.
+    only: Option<OnceLock<Server>>,
     instances: Mutex<Vec<Server>>,
 }
 
@@ -43,20 +43,18 @@ pub(super) enum Guarding {
 
 impl Stage {
     pub(super) fn new(build: &Build, principal: Option<&Principal>, smooth: bool) -> Self {
-        let mut stage = Self {
+        Self {
             build: build.clone(),
             principal: principal.cloned(),
             store: Arc::default(),
-            only: None,
+            only: smooth.then(OnceLock::new),
             instances: Mutex::default(),
-        };
-        stage.only = smooth.then(|| stage.instance(0, Guarding::All));
-        stage
+        }
     }
 
     /// Sends a request that is no part of the call, such as one for a list.
     pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, Finding> {
-        self.exchange(&self.server(0, Guarding::All), body).await
+        self.exchange(&self.server(0, Guarding::All)?, body).await
     }
 
     /// Sends a request of the call, its leg of this number, to an instance of its own.
@@ -66,7 +64,7 @@ impl Stage {
         guarding: Guarding,
         body: Bytes,
     ) -> Result<Sent, Finding> {
-        let server = self.server(leg, guarding);
+        let server = self.server(leg, guarding)?;
         let response = self.exchange(&server, body).await?;
         let heard = Heard::of(response)
             .ok_or_else(|| Finding::plain("what the server answered is no response"))?;
@@ -85,14 +83,18 @@ impl Stage {
         Finding::faults(&faults.flatten().collect::<Vec<_>>())
     }
 
-    fn server(&self, leg: u32, guarding: Guarding) -> Server {
-        match &self.only {
-            Some(only) => only.clone(),
-            None => self.instance(leg, guarding),
+    fn server(&self, leg: u32, guarding: Guarding) -> Result<Server, Finding> {
+        let Some(only) = &self.only else {
+            return self.instance(leg, guarding);
+        };
+        if let Some(only) = only.get() {
+            return Ok(only.clone());
         }
+        let server = self.instance(0, guarding)?;
+        Ok(only.get_or_init(|| server).clone())
     }
 
-    fn instance(&self, leg: u32, guarding: Guarding) -> Server {
+    fn instance(&self, leg: u32, guarding: Guarding) -> Result<Server, Finding> {
         let keys = KeyRing::new(keys(leg)).expect("two keys that differ");
         let sealing = Sealing::keys(keys.clone())
             .audience("rehearsal")
@@ -104,18 +106,18 @@ impl Stage {
             Guarding::Alone => sealing.single_use(MemoryStore::new()),
         };
         let server = (self.build)(sealing);
-        assert!(
-            server.settings.sealing.is_under(&keys),
-            "the closure of a rehearsal must give the sealing that it is handed to the server: \
-             `.sealing(sealing)`"
-        );
+        if !server.settings.sealing.is_under(&keys) {
+            return Err(Finding::plain(
+                "the closure of a rehearsal must give the sealing that it is handed to the server: \
+                 `.sealing(sealing)`",
+            ));
+        }
         // From now on they are kept.
         _ = server.settings.faults.take();
-        let mut instances = self.instances.lock();
-        if let Ok(instances) = &mut instances {
-            instances.push(server.clone());
-        }
-        server
+        let instances = self.instances.lock();
+        let mut instances = instances.unwrap_or_else(PoisonError::into_inner);
+        instances.push(server.clone());
+        Ok(server)
     }
 
     async fn exchange(&self, server: &Server, body: Bytes) -> Result<Bytes, Finding> {
@@ -163,14 +165,11 @@ mod tests {
 
     #[test]
     fn what_one_leg_seals_the_next_opens() {
+        let ids = |leg| KeyRing::new(keys(leg)).expect("two keys").ids();
         for leg in 0..6 {
-            let [seals, _] = keys(leg).map(|key| format!("{:?}", key.id()));
-            let opens = keys(leg + 1).map(|key| format!("{:?}", key.id()));
-            assert!(opens.contains(&seals), "{leg}");
-            assert_ne!(
-                keys(leg).map(|key| key.id()),
-                keys(leg + 1).map(|key| key.id())
-            );
+            let (now, next) = (ids(leg), ids(leg + 1));
+            assert!(next.contains(&now[0]), "{leg}");
+            assert_ne!(now, next, "{leg}");
         }
     }
 }
