@@ -1,15 +1,55 @@
-//! Bodies, and whose they are.
+//! A spill: bodies, and whose they are.
 
 use redb::{ReadableTable, StorageError, Table, TableDefinition, TableError, WriteTransaction};
 
-use super::record::{self, Due, HEAD, Owned, due, due_of, owned, when_what};
-use crate::store::{Handle, Kept, Moment, Owner, Spilled};
+use super::{
+    FileStore,
+    record::{self, Due, HEAD, Owned, due, due_of, owned, when_what},
+};
+use crate::store::{Handle, Kept, Moment, Owner, Spill, Spilled, Storing};
 
 const BODIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("bodies");
 const FORGET: TableDefinition<'_, &Due, ()> = TableDefinition::new("bodies by time");
 const OWNED: TableDefinition<'_, &Owned, ()> = TableDefinition::new("bodies by owner");
 const OWNER_BYTES: TableDefinition<'_, &[u8; 16], u64> = TableDefinition::new("owner bytes");
 const BODY_BYTES: TableDefinition<'_, (), u64> = TableDefinition::new("body bytes");
+
+impl Spill for FileStore {
+    fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept> {
+        let most = self.limits.body_bytes;
+        let Spilled {
+            handle,
+            owner,
+            now,
+            keep_until,
+            quota,
+            ..
+        } = *body;
+        let bytes = body.body.to_vec();
+        self.thread.ask(bytes.len(), move |tables| {
+            tables.passed(now);
+            let body = Spilled {
+                handle,
+                owner,
+                body: &bytes,
+                now,
+                keep_until,
+                quota,
+            };
+            tables.bodies.put(&body, most)
+        })
+    }
+
+    fn get<'a>(&'a self, handle: &'a Handle, now: Moment) -> Storing<'a, Option<Vec<u8>>> {
+        let handle = *handle;
+        self.thread
+            .ask(0, move |tables| tables.bodies.get(&handle, now))
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
 
 pub(super) struct Bodies<'t> {
     bodies: Table<'t, &'static [u8; 16], &'static [u8]>,

@@ -11,7 +11,8 @@ use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableHandle,
 };
 
-/// How the tables are written. A file of another format is refused.
+/// How the tables are written. A file of another format is refused; one that lacks a table, because
+/// it was written before there was one, is not: the table is empty.
 pub(super) const FORMAT: u64 = 1;
 
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("antiphon");

@@ -1,18 +1,22 @@
-//! [`FileStore`]: a guard and a spill in one file.
+//! [`FileStore`]: a guard, a spill and a journal in one file.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `disk` | the file: created, opened, recognised |
 //! | `thread` | many requests, one transaction |
 //! | `tables` | what one transaction works on |
-//! | `states` | claims and what became of them |
-//! | `bodies` | bodies, and whose they are |
+//! | `states` | a guard: states, and the answers they got |
+//! | `bodies` | a spill: bodies, and whose they are |
+//! | `steps` | a journal: steps, and what came of them |
+//! | `claims` | what is held by one at a time, until it is done |
 //! | `record` | how all that is written down |
 
 mod bodies;
+mod claims;
 mod disk;
 mod record;
 mod states;
+mod steps;
 mod tables;
 mod thread;
 
@@ -25,11 +29,7 @@ use self::{
     disk::{Disk, InFile},
     thread::Thread,
 };
-use super::{
-    Claim, Ending, Guard, Handle, Holder, Kept, Moment, Spill, Spilled, Standing, StateId, Storing,
-};
-
-/// Remembers used states, and keeps large bodies, in a file of its own.
+/// Remembers used states and what came of steps, and keeps large bodies, in a file of its own.
 ///
 /// What was granted, recorded or kept is on the disk before the answer is given, and is there again
 /// when the process starts anew, however it ended. All that is asked for at the same time shares one
@@ -62,6 +62,8 @@ struct Limits {
     markers: u64,
     answer_bytes: u64,
     body_bytes: u64,
+    steps: u64,
+    step_bytes: u64,
 }
 
 impl FileStore {
@@ -83,6 +85,8 @@ impl FileStore {
                 markers: 1 << 20,
                 answer_bytes: 32 << 20,
                 body_bytes: 256 << 20,
+                steps: 1 << 20,
+                step_bytes: 256 << 20,
             },
         })
     }
@@ -105,6 +109,19 @@ impl FileStore {
         self.limits.body_bytes = most;
         self
     }
+
+    /// How many steps it remembers at once. 1,048,576; more are refused until others expire or fail.
+    pub fn steps(mut self, most: usize) -> Self {
+        self.limits.steps = most as u64;
+        self
+    }
+
+    /// From how many bytes of results on no more steps may begin until others expire. 256 MiB; the
+    /// results of those that have begun are kept beyond that.
+    pub fn step_bytes(mut self, most: u64) -> Self {
+        self.limits.step_bytes = most;
+        self
+    }
 }
 
 impl fmt::Debug for FileStore {
@@ -112,87 +129,5 @@ impl fmt::Debug for FileStore {
         f.debug_struct("FileStore")
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// Requests are made at once, not when they are first polled: what was asked for happens even if
-/// nobody waits for it.
-impl Guard for FileStore {
-    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
-        let (claim, most) = (claim.clone(), self.limits.markers);
-        self.thread.ask(0, move |tables| {
-            tables.passed(claim.now);
-            tables.states.claim(&claim, most)
-        })
-    }
-
-    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
-        let (id, holder) = (*id, *holder);
-        self.thread
-            .ask(0, move |tables| tables.states.renew(&id, &holder, until))
-    }
-
-    fn end<'a>(
-        &'a self,
-        id: &'a StateId,
-        holder: &'a Holder,
-        ending: Ending<'a>,
-    ) -> Storing<'a, ()> {
-        let (id, holder, most) = (*id, *holder, self.limits.answer_bytes);
-        match ending {
-            Ending::Released => self
-                .thread
-                .ask(0, move |tables| tables.states.release(&id, &holder)),
-            Ending::Answered(answer) if answer.len() as u64 <= most => {
-                let answer = answer.to_vec();
-                self.thread.ask(answer.len(), move |tables| {
-                    tables.states.use_up(&id, &holder, Some(&answer), most)
-                })
-            }
-            Ending::Answered(_) | Ending::Used => self.thread.ask(0, move |tables| {
-                tables.states.use_up(&id, &holder, None, most)
-            }),
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        false
-    }
-}
-
-impl Spill for FileStore {
-    fn put<'a>(&'a self, body: &'a Spilled<'a>) -> Storing<'a, Kept> {
-        let most = self.limits.body_bytes;
-        let Spilled {
-            handle,
-            owner,
-            now,
-            keep_until,
-            quota,
-            ..
-        } = *body;
-        let bytes = body.body.to_vec();
-        self.thread.ask(bytes.len(), move |tables| {
-            tables.passed(now);
-            let body = Spilled {
-                handle,
-                owner,
-                body: &bytes,
-                now,
-                keep_until,
-                quota,
-            };
-            tables.bodies.put(&body, most)
-        })
-    }
-
-    fn get<'a>(&'a self, handle: &'a Handle, now: Moment) -> Storing<'a, Option<Vec<u8>>> {
-        let handle = *handle;
-        self.thread
-            .ask(0, move |tables| tables.bodies.get(&handle, now))
-    }
-
-    fn is_shared(&self) -> bool {
-        false
     }
 }

@@ -40,59 +40,59 @@ pub(super) fn body(record: &[u8]) -> Option<(Moment, [u8; 16], &[u8])> {
     Some((keep_until, owner, body))
 }
 
-/// One state that was presented.
+/// What is known of something that was claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct Known {
     pub(super) answers: Fingerprint,
     pub(super) keep_until: Moment,
-    pub(super) step: Step,
+    pub(super) stage: Stage,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Stage {
     Claimed { holder: Holder, lease_until: Moment },
     Done,
     Released,
 }
 
-/// A step, answers, when to forget it; holder and lease, if it is claimed.
-pub(super) type StateRecord = [u8; 49];
+/// A stage, answers, when to forget it; holder and lease, if it is claimed.
+pub(super) type KnownRecord = [u8; 49];
 
 const CLAIMED: u8 = 1;
 const DONE: u8 = 2;
 const RELEASED: u8 = 3;
 
-impl State {
-    pub(super) fn write(&self) -> StateRecord {
-        let (step, holder, lease_until) = match self.step {
-            Step::Claimed {
+impl Known {
+    pub(super) fn write(&self) -> KnownRecord {
+        let (stage, holder, lease_until) = match self.stage {
+            Stage::Claimed {
                 holder,
                 lease_until,
             } => (CLAIMED, holder, lease_until),
-            Step::Done => (DONE, Holder([0; 16]), Moment::default()),
-            Step::Released => (RELEASED, Holder([0; 16]), Moment::default()),
+            Stage::Done => (DONE, Holder([0; 16]), Moment::default()),
+            Stage::Released => (RELEASED, Holder([0; 16]), Moment::default()),
         };
-        let known: [u8; 25] = join(&[step], &due(self.keep_until, &self.answers.0));
+        let known: [u8; 25] = join(&[stage], &due(self.keep_until, &self.answers.0));
         join(&known, &due(lease_until, &holder.0))
     }
 
-    /// Nothing, if this is no step that we know.
-    pub(super) fn read(record: &StateRecord) -> Option<Self> {
+    /// Nothing, if this is no stage that we know.
+    pub(super) fn read(record: &KnownRecord) -> Option<Self> {
         let (keep_until, answers) = when_what(&piece(record, 1));
         let (lease_until, holder) = when_what(&piece(record, 25));
-        let step = match record[0] {
-            CLAIMED => Step::Claimed {
+        let stage = match record[0] {
+            CLAIMED => Stage::Claimed {
                 holder: Holder(holder),
                 lease_until,
             },
-            DONE => Step::Done,
-            RELEASED => Step::Released,
+            DONE => Stage::Done,
+            RELEASED => Stage::Released,
             _ => return None,
         };
         Some(Self {
             answers: Fingerprint(answers),
             keep_until,
-            step,
+            stage,
         })
     }
 }
@@ -120,31 +120,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_read_as_they_were_written() {
-        let steps = [
-            Step::Done,
-            Step::Released,
-            Step::Claimed {
+    fn claims_are_read_as_they_were_written() {
+        let stages = [
+            Stage::Done,
+            Stage::Released,
+            Stage::Claimed {
                 holder: Holder([3; 16]),
                 lease_until: Moment::LAST,
             },
         ];
-        for step in steps {
-            let state = State {
+        for stage in stages {
+            let known = Known {
                 answers: Fingerprint([7; 16]),
                 keep_until: Moment::from_millis(1_789_000_000_123),
-                step,
+                stage,
             };
-            assert_eq!(State::read(&state.write()), Some(state));
+            assert_eq!(Known::read(&known.write()), Some(known));
         }
     }
 
     #[test]
-    fn a_step_of_another_time_is_not_read() {
+    fn a_stage_of_another_time_is_not_read() {
         let mut record = [0; 49];
-        assert_eq!(State::read(&record), None);
+        assert_eq!(Known::read(&record), None);
         record[0] = RELEASED + 1;
-        assert_eq!(State::read(&record), None);
+        assert_eq!(Known::read(&record), None);
     }
 
     #[test]

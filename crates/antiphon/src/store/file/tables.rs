@@ -2,12 +2,13 @@
 
 use redb::{StorageError, TableError, WriteTransaction};
 
-use super::{bodies::Bodies, states::States};
+use super::{bodies::Bodies, claims::Claims, states, steps};
 use crate::store::Moment;
 
 pub(super) struct Tables<'t> {
-    pub(super) states: States<'t>,
+    pub(super) states: Claims<'t>,
     pub(super) bodies: Bodies<'t>,
+    pub(super) steps: Claims<'t>,
     /// The latest time anyone told.
     now: Moment,
 }
@@ -15,8 +16,9 @@ pub(super) struct Tables<'t> {
 impl<'t> Tables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, TableError> {
         Ok(Self {
-            states: States::open(transaction)?,
+            states: Claims::open(transaction, &states::NAMES)?,
             bodies: Bodies::open(transaction)?,
+            steps: Claims::open(transaction, &steps::NAMES)?,
             now: Moment::default(),
         })
     }
@@ -31,7 +33,8 @@ impl<'t> Tables<'t> {
         for _ in 0..2 * requests + 16 {
             let state = self.states.forget_one(self.now)?;
             let body = self.bodies.forget_one(self.now)?;
-            if !state && !body {
+            let step = self.steps.forget_one(self.now)?;
+            if !state && !body && !step {
                 break;
             }
         }
@@ -40,6 +43,6 @@ impl<'t> Tables<'t> {
 
     /// Whether there is anything to write.
     pub(super) fn changed(&self) -> bool {
-        self.states.changed || self.bodies.changed
+        self.states.changed || self.bodies.changed || self.steps.changed
     }
 }
