@@ -97,6 +97,29 @@ async fn work_before_the_first_question() {
     assert_eq!(played.text(), "1: false");
 }
 
+/// With an anchor, a first request does nothing that another could do again.
+#[tokio::test]
+async fn work_after_an_anchor() {
+    async fn publish(State(drafts): State<Counter>, ask: Ask) -> Result<String, Stop> {
+        ask.anchor()?;
+        let draft: u32 = ask.once("draft", async || Ok(drafts.up())).await?;
+        let Confirm { confirm } = ask.form("post", format!("Post number {draft}?"))?;
+        Ok(confirm.to_string())
+    }
+    let drafts = Counter::default();
+    let counted = drafts.clone();
+    let played = Script::new()
+        .accept("post", json!({ "confirm": true }))
+        .rehearse(move |sealing| {
+            let server = server().tool("publish", publish).sealing(sealing);
+            server.with_state(drafts.clone())
+        })
+        .effects(move || counted.get())
+        .call_tool("publish", ())
+        .await;
+    assert_eq!(played.text(), "true");
+}
+
 #[derive(Clone)]
 struct Stock(u32);
 
