@@ -1,6 +1,7 @@
 //! Rehearsals: what is played on a fleet in which everything goes wrong, and which handlers do not
 //! stand that.
 
+mod again;
 mod done;
 mod good;
 mod questions;

@@ -241,15 +241,15 @@ impl Message {
 
     fn respelt(&self) -> Bytes {
         let arguments = self.params.get("arguments").map(respelt);
-        self.body(self.params.clone().with("arguments", arguments))
+        self.body(&self.params.clone().with("arguments", arguments))
     }
 
     fn with(&self, state: Option<String>, answers: Option<String>) -> Bytes {
         let params = self.params.clone().with("requestState", state);
-        self.body(params.with("inputResponses", answers))
+        self.body(&params.with("inputResponses", answers))
     }
 
-    fn body(&self, params: Members) -> Bytes {
+    fn body(&self, params: &Members) -> Bytes {
         let all = self.all.clone().with("params", Some(params.to_string()));
         all.to_string().into()
     }
