@@ -52,7 +52,9 @@ const LEG: &str = "found by a rehearsal (RunAgain) in leg 2, run once more, on a
 async fn other_words_when_it_runs_again() {
     async fn bad(State(runs): State<Runs>, ask: Ask) -> Result<String, Stop> {
         let Name { name } = ask.form("name", "Name?")?;
-        let attempt = runs.attempt(&ask);
+        // What is asked after that may be made of it, and another call may have other words.
+        let number: u32 = ask.once("work", async || Ok(1)).await?;
+        let attempt = number * runs.attempt(&ask);
         let Confirm { .. } = ask.form("confirm", format!("Attempt {attempt}. Sure?"))?;
         Ok(name)
     }

@@ -166,6 +166,36 @@ async fn another_result_on_another_instance() {
     );
 }
 
+/// How many rounds there are depends on the client.
+#[tokio::test]
+async fn a_question_from_the_number_of_the_round() {
+    async fn bad(ask: Ask) -> Result<String, Stop> {
+        let (one, two) = (
+            ask.form::<Name>("one", "One?"),
+            ask.form::<Name>("two", "Two?"),
+        );
+        let (one, two) = (one?.name, two?.name);
+        // There are three in a smooth play.
+        let text = if ask.round() < 3 {
+            "Name?"
+        } else {
+            "Your name, at last?"
+        };
+        let Name { name } = ask.form("name", text)?;
+        Ok(format!("{one} {two} {name}"))
+    }
+    let people = ada().accept("one", json!({ "name": "1" }));
+    let people = people.accept("two", json!({ "name": "2" }));
+    let told = found(|it| it.tool("bad", bad), people, json!({})).await;
+    says(
+        &told,
+        &[
+            "the question `name` is another one",
+            "found by a rehearsal (OneByOne) in leg 3",
+        ],
+    );
+}
+
 #[tokio::test]
 async fn a_swallowed_stop() {
     async fn bad(ask: Ask) -> Result<String, Stop> {

@@ -175,32 +175,30 @@ async fn without_a_guard_a_request_that_is_sent_again_is_handled_again() {
     }
 }
 
-/// A journal that nobody shares does not know what was done elsewhere.
+/// Stores that nobody shares do not know what was done elsewhere.
 #[tokio::test]
-async fn without_a_shared_journal_work_is_done_again_when_the_handler_runs_again() {
+async fn without_shared_stores_work_is_done_again() {
     async fn charge(State(charges): State<Counter>, ask: Ask) -> Result<String, Stop> {
         let Name { name } = ask.form("name", "Name?")?;
         let _: u32 = ask.once("charge", async || Ok(charges.up())).await?;
         let Confirm { .. } = ask.form("confirm", "A receipt?")?;
         Ok(name)
     }
-    let told = told(async {
-        Script::new()
+    for trouble in [Trouble::RunAgain, Trouble::ResponseLost, Trouble::AtOnce] {
+        let rehearsal = Script::new()
             .accept("name", json!({ "name": "Ada" }))
             .accept("confirm", json!({ "confirm": true }))
             .rehearse(|sealing| {
+                let sealing = sealing.journal(MemoryStore::new());
+                let sealing = sealing.single_use(MemoryStore::new());
                 let server = Server::new("careless", "1.0").tool("charge", charge);
-                let server = server.sealing(sealing.journal(MemoryStore::new()));
-                server.with_state(Counter::default())
-            })
-            .call_tool("charge", ())
-            .await
-    });
-    says(
-        &told.await,
-        &[
-            "the work of `once` under `charge` was done twice in one call",
-            "found by a rehearsal (RunAgain) in leg 2",
-        ],
-    );
+                server.sealing(sealing).with_state(Counter::default())
+            });
+        let others = ALL.into_iter().filter(|it| *it != trouble);
+        let rehearsal = others.fold(rehearsal, |rehearsal, it| rehearsal.without(it));
+        let told = told(async move { rehearsal.call_tool("charge", ()).await }).await;
+        let found = format!("found by a rehearsal ({trouble:?}) in leg 2");
+        let twice = "the work of `once` under `charge` was done twice in one call";
+        says(&told, &[twice, &found]);
+    }
 }

@@ -70,7 +70,7 @@ impl FromIterator<Step> for Steps {
     }
 }
 
-/// How strictly questions are compared.
+/// What may differ.
 pub(super) struct Leniency<'a> {
     pub(super) trouble: Option<Trouble>,
     pub(super) reworded: &'a [String],
@@ -111,7 +111,6 @@ impl Course {
         }
         for (key, question) in heard.questions().into_iter().flatten() {
             self.asked.insert(key.clone(), (leg, question.clone()));
-            self.answered.remove(key);
         }
         let (heard, steps) = (heard.clone(), std::mem::take(&mut self.steps));
         self.acts.push(Act { heard, steps });
@@ -149,10 +148,6 @@ impl Course {
                 let mut pairs = before.iter().zip(now.values());
                 let other = pairs.find(|((key, before), now)| match reworded(key) {
                     true => !heard::same_kind(before, now),
-                    false if leniency.trouble == Some(Trouble::OneByOne) => {
-                        !heard::same_in_any_call(before, now)
-                            && !heard::same_but_for_a_note(before, now)
-                    }
                     false => !heard::same_in_any_call(before, now),
                 });
                 match other {
@@ -175,7 +170,7 @@ impl Course {
     }
 
     /// A question of this call that was asked and answered does not come again.
-    pub(super) fn asked_in_vain(
+    fn asked_in_vain(
         &self,
         key: &str,
         question: &InputRequest,
@@ -188,12 +183,6 @@ impl Course {
             }
             Some((_, before)) => Err(Finding::drift(trouble, key, before, question)),
         }
-    }
-
-    /// Whether the act that comes next asks for this in a smooth play, too.
-    pub(super) fn next_asks(&self, wanted: &Self, key: &str) -> bool {
-        let next = wanted.acts.get(self.acts.len());
-        next.is_some_and(|act| act.heard.asks(key).is_some())
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     course::{Course, Leniency, same_run},
     effects::Effects,
     finding::Finding,
-    heard::{Heard, Says},
+    heard::Heard,
     spelling::{Members, respelt},
     stage::{Guarding, Sent, Stage},
 };
@@ -36,9 +36,6 @@ pub(super) struct Inner {
     pub(super) course: Mutex<Course>,
     pub(super) found: Mutex<Option<Finding>>,
 }
-
-/// Most times that a server may ask to come back, where the client is not told.
-const LATER: u32 = 1000;
 
 impl Connect for Way {
     type Transport = Self;
@@ -177,47 +174,17 @@ impl Inner {
         Members(mut left): Members,
     ) -> Result<Heard, Finding> {
         let mut state = message.params.get("requestState").map(ToOwned::to_owned);
-        let mut next = Some(0);
-        let mut given: Vec<String> = Vec::new();
-        let mut laters = 0;
+        let mut next = 0;
         loop {
-            let answer = next.map(|at| left.remove(at));
-            given.extend(answer.as_ref().map(|(key, _)| key.clone()));
-            let answers = answer.map(|answer| Members(vec![answer]).to_string());
-            let body = message.with(state.take(), answers);
+            let answer = Members(vec![left.remove(next)]);
+            let body = message.with(state, &answer);
             let heard = self.send(leg, body).await?.heard;
-            match &heard.says {
-                Says::Ends(_) => return Ok(heard),
-                Says::Later => {
-                    laters += 1;
-                    if laters > LATER || left.is_empty() {
-                        return Ok(heard);
-                    }
-                    next = None;
-                }
-                Says::Asks(_) => {
-                    self.kept(&given, &heard)?;
-                    next = left.iter().position(|(key, _)| heard.asks(key).is_some());
-                    if next.is_none() {
-                        return Ok(heard);
-                    }
-                }
-            }
-            state = heard.state;
+            let asked = left.iter().position(|(key, _)| heard.asks(key).is_some());
+            let Some(asked) = asked else {
+                return Ok(heard);
+            };
+            (state, next) = (heard.state, asked);
         }
-    }
-
-    /// What was given is not asked for again, unless it is in a smooth play.
-    fn kept(&self, given: &[String], heard: &Heard) -> Result<(), Finding> {
-        let wanted = self.wanted.as_ref().map(|wanted| wanted.0.course());
-        let course = self.course();
-        for key in given {
-            let in_any_case = wanted.as_ref().is_some_and(|it| course.next_asks(it, key));
-            if let Some(question) = heard.asks(key).filter(|_| !in_any_case) {
-                course.asked_in_vain(key, question, self.trouble)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -244,9 +211,9 @@ impl Message {
         self.body(&self.params.clone().with("arguments", arguments))
     }
 
-    fn with(&self, state: Option<String>, answers: Option<String>) -> Bytes {
+    fn with(&self, state: Option<String>, answers: &Members) -> Bytes {
         let params = self.params.clone().with("requestState", state);
-        self.body(&params.with("inputResponses", answers))
+        self.body(&params.with("inputResponses", Some(answers.to_string())))
     }
 
     fn body(&self, params: &Members) -> Bytes {
