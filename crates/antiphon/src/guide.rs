@@ -12,7 +12,7 @@
 //! | [`resources`] | resources, templates, completions, caching, changes at run time |
 //! | [`prompts`] | prompts and their arguments |
 //! | [`client`] | clients: calls, questions, paused calls, clocks, transports |
-//! | [`testing`] | scripted people, for tests of what asks |
+//! | [`testing`] | scripted people, for tests of what asks; rehearsals with everything that may go wrong |
 //! | [`sealing`] | what holds of answers and states; keys, single use, replicas |
 //! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
 //! | [`http`] | every check and limit of the HTTP service |

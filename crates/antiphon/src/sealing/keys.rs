@@ -87,6 +87,12 @@ impl KeyRing {
         }))
     }
 
+    /// Whether they are one and the same.
+    #[cfg(feature = "testing")]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Puts other keys on the ring.
     ///
     /// # Errors

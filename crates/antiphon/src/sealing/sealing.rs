@@ -330,6 +330,12 @@ impl Sealing {
         Sealed::new(self.clone(), service)
     }
 
+    /// Whether these are its keys.
+    #[cfg(feature = "testing")]
+    pub(crate) fn is_under(&self, keys: &KeyRing) -> bool {
+        matches!(&self.settings.protect, Protect::Keys(own) if own.is(keys))
+    }
+
     /// What is wrong with these settings, if anything is; told when the server starts.
     pub(crate) fn check(&self) -> io::Result<()> {
         let settings = &self.settings;

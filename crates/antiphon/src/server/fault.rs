@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 /// A mistake in how a handler asks. Each names the key of the question, or the resolver.
@@ -119,25 +119,63 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Where a server's faults go. They are kept from when somebody looks for the first time, which
-/// nobody does but the test kit; until then nothing is. Clones of a server share them.
+/// A step of `once` that a handler took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) key: String,
+    /// Whether its work was done for it, and not known before.
+    pub(crate) done: bool,
+}
+
+/// Where a server's faults go, and the steps that its handlers take. They are kept from when
+/// somebody looks for the first time, which nobody does but the test kit; until then nothing is.
+/// Clones of a server share them.
 #[derive(Clone, Default)]
-pub(crate) struct Faults(Arc<OnceLock<Mutex<Vec<Fault>>>>);
+pub(crate) struct Faults(Arc<OnceLock<Mutex<Kept>>>);
+
+#[derive(Default)]
+struct Kept {
+    faults: Vec<Fault>,
+    steps: Vec<Step>,
+}
 
 impl Faults {
     /// Tells of a fault whoever looks for them.
     pub(crate) fn tell(&self, fault: Fault) {
-        if let Some(told) = self.0.get() {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            told.push(fault);
+        if let Some(mut kept) = self.kept() {
+            kept.faults.push(fault);
         }
+    }
+
+    /// Tells of a step whoever looks for them.
+    pub(crate) fn tell_step(&self, key: &str, done: bool) {
+        if let Some(mut kept) = self.kept() {
+            let key = key.to_owned();
+            kept.steps.push(Step { key, done });
+        }
+    }
+
+    fn kept(&self) -> Option<MutexGuard<'_, Kept>> {
+        let kept = self.0.get()?;
+        Some(kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    #[cfg(feature = "testing")]
+    fn look(&self) -> MutexGuard<'_, Kept> {
+        let kept = self.0.get_or_init(Mutex::default);
+        kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was told since this was last asked, which is nothing the first time.
     #[cfg(feature = "testing")]
     pub(crate) fn take(&self) -> Vec<Fault> {
-        let told = self.0.get_or_init(Mutex::default);
-        std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.look().faults)
+    }
+
+    /// The steps that were taken since this was last asked, which are none the first time.
+    #[cfg(feature = "testing")]
+    pub(crate) fn take_steps(&self) -> Vec<Step> {
+        std::mem::take(&mut self.look().steps)
     }
 }
 
@@ -196,5 +234,22 @@ mod tests {
         faults.tell(clash("b"));
         assert_eq!(faults.take(), [clash("a"), clash("b")]);
         assert_eq!(faults.take(), []);
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn steps_are_kept_apart_from_faults() {
+        let faults = Faults::default();
+        faults.tell_step("early", true);
+        assert_eq!(faults.take_steps(), []);
+        faults.tell_step("a", true);
+        faults.tell_step("b", false);
+        assert_eq!(faults.take(), []);
+        let step = |key: &str, done| Step {
+            key: key.into(),
+            done,
+        };
+        assert_eq!(faults.take_steps(), [step("a", true), step("b", false)]);
+        assert_eq!(faults.take_steps(), []);
     }
 }

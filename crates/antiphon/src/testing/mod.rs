@@ -2,6 +2,7 @@
 //! contracts of [`store`](crate::store)s.
 //!
 //! A [`Script`] says who answers what, and is played on a server; what comes of it is a [`Played`].
+//! A [`Rehearsal`] plays it again with everything going wrong that may.
 //! The guide is `antiphon::guide::testing`.
 //!
 //! # Stores of your own
@@ -30,6 +31,7 @@ mod guard;
 mod journal;
 mod play;
 mod played;
+mod rehearsal;
 mod rule;
 mod script;
 mod spill;
@@ -39,6 +41,7 @@ pub use self::{
     guard::guard_contract,
     journal::journal_contract,
     played::{Asked, Played},
+    rehearsal::{Rehearsal, Trouble},
     script::{Completion, Script},
     spill::spill_contract,
 };

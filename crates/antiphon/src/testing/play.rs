@@ -310,7 +310,7 @@ fn to_do(kind: Option<Kind>, key: &str) -> String {
 
 /// Whether a question is one that was asked before, perhaps with a note on what was wrong with the
 /// answer: before or after its text, with space in between.
-fn is_again(first: &InputRequest, again: &InputRequest) -> bool {
+pub(super) fn is_again(first: &InputRequest, again: &InputRequest) -> bool {
     let (before, now) = (text(first), text(again));
     let noted = |rest: Option<&str>, space: fn(&str) -> bool| rest.is_some_and(space);
     let same_text = before == now
@@ -340,7 +340,7 @@ fn url(question: &InputRequest) -> Option<&str> {
     }
 }
 
-fn shown(question: &InputRequest) -> String {
+pub(super) fn shown(question: &InputRequest) -> String {
     let kind = what(Kind::of(question));
     match url(question) {
         None => format!("{kind}, {:?}", text(question)),

@@ -132,6 +132,13 @@ impl Failure {
         self
     }
 
+    /// With what was found on the way, instead of what came of that.
+    pub(super) fn found(mut self, why: String) -> Self {
+        self.why = why;
+        self.trace.end("the rehearsal stopped here");
+        self
+    }
+
     #[track_caller]
     pub(super) fn panic(self) -> ! {
         panic!("{self}");

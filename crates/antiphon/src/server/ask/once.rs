@@ -135,6 +135,7 @@ impl Ask {
         work: impl AsyncFnOnce() -> Result<T, Stop>,
     ) -> Result<String, Stop> {
         if let Some(done) = self.open_step(key, begun).map_err(|it| self.fault(it))? {
+            self.faults.tell_step(key, false);
             return Ok(done);
         }
         let mine = match self.enter(key, begun).await {
@@ -143,6 +144,7 @@ impl Ask {
                 let mut run = self.dialogue.run();
                 begun.open.store(false, Ordering::Relaxed);
                 run.asking.note_known(key, shared, &*result);
+                self.faults.tell_step(key, false);
                 return Ok(result);
             }
             Err(barred) => {
@@ -169,6 +171,7 @@ impl Ask {
                 run.asking.note_done(key, &*result);
                 let times = begun.times.load(Ordering::Relaxed);
                 run.asking.may_share(key, times, true);
+                self.faults.tell_step(key, true);
                 Ok(result)
             }
             Ok(Err(_)) => {
