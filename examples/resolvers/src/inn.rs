@@ -111,7 +111,9 @@ mod tests {
         let played = Script::new()
             .accept("place", json!({ "place": "inside" }))
             .accept("deposit", json!({ "deposit": true }))
-            .call_tool(&server(), "reserve", json!({ "guests": 9 }))
+            // Each request at another instance, sent again, answered one by one, ..
+            .rehearse(|sealing| server().sealing(sealing))
+            .call_tool("reserve", json!({ "guests": 9 }))
             .await;
         assert_eq!(played.text(), "A table for 9, Inside, paid for.");
         played.assert_rounds([["place", "deposit"]]);

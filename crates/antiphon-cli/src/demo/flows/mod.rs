@@ -68,15 +68,18 @@ impl FromRef<Shared> for SignIn {
 
 /// The server.
 pub(crate) fn server(sign_in: SignIn) -> Server {
+    serve(Shared {
+        till: Till::default(),
+        orders: Orders::default(),
+        sign_in,
+    })
+}
+
+fn serve(shared: Shared) -> Server {
     let brief = Prompt::new("brief", brief::brief).description("Brief somebody about a topic.");
     let vault = Resource::new("vault://{id}", vault::vault)
         .name("vault")
         .description("What is kept in a vault, for those who say why.");
-    let shared = Shared {
-        till: Till::default(),
-        orders: Orders::default(),
-        sign_in,
-    };
     Server::new("antiphon-demo", env!("CARGO_PKG_VERSION"))
         .instructions("Every tool here needs something that only the user has, and asks for it.")
         .add(provision::provision())

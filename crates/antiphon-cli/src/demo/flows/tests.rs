@@ -3,9 +3,14 @@
 #[path = "../../../tests/flows/table.rs"]
 mod table;
 
-use antiphon::{client::CallTool, memory, testing::Script};
+use antiphon::{
+    client::CallTool,
+    memory,
+    testing::{Rehearsal, Script},
+};
+use serde_json::json;
 
-use super::{SignIn, server};
+use super::{Orders, Shared, SignIn, Till, serve, server};
 use table::every_flow;
 
 fn way() -> impl Fn() -> memory::Peer {
@@ -38,12 +43,97 @@ async fn the_handle_of_a_call_signs_in_to_that_call() {
 async fn whoever_declines_has_ordered_nothing() {
     let server = server(SignIn::at_once());
     for number in [1, 2] {
-        let dune = serde_json::json!({ "title": "Dune", "copies": 1 });
+        let dune = json!({ "title": "Dune", "copies": 1 });
         let ordered = Script::new().call_tool(&server, "order_book", dune).await;
         assert!(ordered.text().ends_with(&format!("as order {number}.")));
-        let rare = serde_json::json!({ "title": "Neuromancer", "copies": 1 });
+        let rare = json!({ "title": "Neuromancer", "copies": 1 });
         let declined = Script::new().decline("backorder");
         let declined = declined.call_tool(&server, "order_book", rare).await;
         assert_eq!(declined.text(), "No order placed.");
     }
+}
+
+/// On instances that share what the flows share, and nothing else.
+fn rehearsed(script: &Script) -> Rehearsal {
+    let shared = Shared {
+        till: Till::default(),
+        orders: Orders::default(),
+        sign_in: SignIn::at_once(),
+    };
+    script.rehearse(move |sealing| serve(shared.clone()).sealing(sealing))
+}
+
+#[tokio::test]
+async fn every_flow_can_be_replayed() {
+    let yes = |key: &str| Script::new().accept(key, json!({ key: true }));
+    let text = |script: Script, key: &str, text: &str| script.accept(key, json!({ key: text }));
+    for (tool, arguments, script) in [
+        (
+            "provision",
+            json!({ "name": "a" }),
+            text(Script::new(), "region", "eu-west-1"),
+        ),
+        ("issue_card", json!({}), text(Script::new(), "name", "Ada")),
+        ("deploy", json!({ "env": "prod" }), yes("confirm")),
+        (
+            "deploy",
+            json!({ "env": "prod" }),
+            Script::new().decline("confirm"),
+        ),
+        (
+            "new_database",
+            json!({}),
+            text(text(Script::new(), "name", "Ada"), "region", "eu-west-1"),
+        ),
+        (
+            "wipe_cache",
+            json!({}),
+            text(yes("confirm"), "scope", "pages"),
+        ),
+        (
+            "wizard",
+            json!({}),
+            text(Script::new(), "name", "Ada").accept("age", json!({ "age": 36 })),
+        ),
+        (
+            "charge",
+            json!({ "amount": 5 }),
+            yes("confirm").accept("receipt", json!({ "receipt": false })),
+        ),
+        (
+            "summarize",
+            json!({ "text": "x" }),
+            Script::new().sample("summary", "Short."),
+        ),
+        (
+            "workspace",
+            json!({}),
+            Script::new().roots("roots", ["file:///srv"]),
+        ),
+        ("sign_in", json!({}), Script::new().accept_link("signin")),
+        ("report", json!({ "rounds": 1 }), Script::new()),
+        (
+            "order_book",
+            json!({ "title": "Dune", "copies": 1 }),
+            Script::new(),
+        ),
+        (
+            "order_book",
+            json!({ "title": "Neuromancer", "copies": 1 }),
+            yes("backorder"),
+        ),
+    ] {
+        // Orders have numbers.
+        let rehearsal = rehearsed(&script).result_may_differ();
+        let played = rehearsal.call_tool(tool, arguments).await;
+        assert!(played.result().is_error != Some(true), "{tool}");
+    }
+    let audience = Script::new().accept("audience", json!({ "audience": "everyone" }));
+    let brief = rehearsed(&audience)
+        .get_prompt("brief", json!({ "topic": "x" }))
+        .await;
+    assert!(!brief.text().is_empty());
+    let reason = Script::new().accept("reason", json!({ "reason": "an audit" }));
+    let vault = rehearsed(&reason).read_resource("vault://7").await;
+    assert!(!vault.text().is_empty());
 }
