@@ -22,7 +22,7 @@ use antiphon_core::{
 use antiphon_types::InputRequired;
 use serde_json::value::RawValue;
 
-use super::{Leg, Settings, method_name};
+use super::{Caller, Leg, Settings, method_name};
 use crate::{
     raw::{self, Error},
     sealing::protect::random,
@@ -41,19 +41,7 @@ pub(crate) struct Dialogue {
     deadline: Moment,
     /// Who calls, as far as somebody who opens a link can be compared with that.
     subject: Option<String>,
-    /// What the client declared.
-    capabilities: Option<Box<RawValue>>,
     caller: Caller,
-}
-
-/// What is called, and by whom, as records tell it.
-pub(crate) struct Caller {
-    pub(crate) method: &'static str,
-    pub(crate) target: String,
-    pub(crate) issuer: Option<String>,
-    pub(crate) client: Option<String>,
-    /// What the client says it is.
-    pub(crate) info: Option<Box<RawValue>>,
 }
 
 /// What changes while a handler runs.
@@ -132,14 +120,7 @@ impl Leg<'_> {
             claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
-            capabilities: call.meta.client_capabilities.map(ToOwned::to_owned),
-            caller: Caller {
-                method: method_name(self.bound.method),
-                target: self.bound.target.to_owned(),
-                issuer: call.principal().and_then(|who| who.issuer.clone()),
-                client: call.principal().and_then(|who| who.client.clone()),
-                info: call.meta.client_info.map(ToOwned::to_owned),
-            },
+            caller: Caller::new(method_name(self.bound.method), self.bound.target, call),
         }
     }
 
@@ -203,11 +184,7 @@ impl Dialogue {
         self.run().asking.has_done()
     }
 
-    /// What the client declared.
-    pub(crate) fn capabilities(&self) -> Option<&RawValue> {
-        self.capabilities.as_deref()
-    }
-
+    /// What the request says of itself.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }

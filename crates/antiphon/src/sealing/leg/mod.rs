@@ -5,6 +5,7 @@
 //! before the claim is up to who calls: a [`Server`](crate::Server) looks at arguments, a
 //! [`Sealed`](super::Sealed) service at nothing.
 
+mod caller;
 mod claim;
 mod close;
 mod dialogue;
@@ -33,6 +34,7 @@ use super::{Sealing, protect::Trouble, record, sealing::Settings};
 use crate::raw::{self, Error, Reply};
 
 pub(crate) use self::{
+    caller::Caller,
     claim::Claimed,
     dialogue::Dialogue,
     journal::{Barred, Entering, Mine},

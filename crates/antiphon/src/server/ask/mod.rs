@@ -24,7 +24,7 @@ use antiphon_types::{
     ElicitRequestParams, ElicitResult, ErrorObject, InputRequest, ListRootsResult, Root, decode,
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value};
 
 use super::{
     Context, FromCall, Stop,
@@ -265,7 +265,7 @@ impl Ask {
 
     /// Whether this client can be asked questions of a kind at all.
     pub fn can(&self, kind: Kind) -> bool {
-        let declared = self.dialogue.capabilities().map_or("{}", RawValue::get);
+        let declared = self.dialogue.caller().capabilities();
         decode::<ClientCapabilities>(declared).is_ok_and(|declared| kind.is_declared(&declared))
     }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use antiphon_core::canonical::canonical;
 use antiphon_types::Implementation;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::sealing::Dialogue;
@@ -56,19 +55,17 @@ impl Receipt {
     /// The record of an answer that was a yes.
     pub(super) fn new(dialogue: &Dialogue, key: &str, message: String, known: &Exact) -> Self {
         let caller = dialogue.caller();
-        let client: Option<Implementation> = caller
-            .info
-            .as_deref()
-            .and_then(|info| serde_json::from_str(RawValue::get(info)).ok());
+        let client: Option<Implementation> = serde_json::from_str(caller.info()).ok();
+        let principal = caller.principal.as_ref();
         let (client_name, client_version) = client.map(|it| (it.name, it.version)).unzip();
         Self {
             key: key.to_owned(),
             message,
             sha256: known.sha256(),
             method: caller.method.to_owned(),
-            target: caller.target.clone(),
-            issuer: caller.issuer.clone(),
-            client: caller.client.clone(),
+            target: caller.target().to_owned(),
+            issuer: principal.and_then(|who| who.issuer.clone()),
+            client: principal.and_then(|who| who.client.clone()),
             subject: dialogue.subject().map(ToOwned::to_owned),
             client_name,
             client_version,
