@@ -38,6 +38,22 @@ async fn a_journal_that_is_away_costs_no_state_and_nothing_is_done() {
     assert_eq!(end, "Ada, 1, thanks");
 }
 
+/// Nothing was done: nobody may say later that this is not known.
+#[tokio::test]
+async fn an_entry_that_nobody_was_told_of_is_taken_back() {
+    let app = App::default();
+    let sealing = Sealing::default().journal(app.diary.clone());
+    let mut shop = app.connect(app.clock.on(sealing));
+    let ada = asked_a(&mut shop, "charge").await("Ada");
+    app.diary.slips.store(true, Ordering::SeqCst);
+    shop.ask(&ada).await.refused(-32603, 200);
+    app.diary.slips.store(false, Ordering::SeqCst);
+    app.clock.forward(31);
+    let asked = shop.ask(&ada).await;
+    let end = to_the_end(&mut shop, "charge", asked.result()).await;
+    assert_eq!(end, "Ada, 1, thanks");
+}
+
 #[tokio::test]
 async fn a_full_journal_is_no_reason_to_go_on_without() {
     let app = App::default();
