@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use serde_json::{Map, Value};
 
-use super::memo::names;
+use super::memo::{are_alike, names};
 use crate::schema::{Described, InvalidSchema, misfits};
 
 /// The resolvers that a handler leads to.
@@ -52,8 +52,15 @@ impl Graph {
         if name.is_empty() || name.chars().any(char::is_control) {
             self.refuse(format!("the name of a resolver, {name:?}, cannot be read"));
         }
-        if self.known.iter().any(|other| other.name == name) {
-            self.refuse(format!("two resolvers have the name `{name}`"));
+        let alike = self.known.iter().find(|it| are_alike(it.name, name));
+        match alike.map(|other| other.name) {
+            None => {}
+            Some(other) if other == name => {
+                self.refuse(format!("two resolvers have the name `{name}`"));
+            }
+            Some(other) => self.refuse(format!(
+                "the names `{other}` and `{name}` begin alike, and so could their keys"
+            )),
         }
         self.known.push(known);
         self.path.push(known);
@@ -187,6 +194,22 @@ mod tests {
             told.contains("two resolvers have the name `stock`"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn names_whose_keys_could_be_the_same_are_refused() {
+        for (one, other, alike) in [
+            ("a", "a.b", true),
+            ("a.b.c", "a.b", true),
+            ("a", "ab", false),
+            ("a.b", "a.c", false),
+        ] {
+            let mut graph = Graph::default();
+            enter::<Stock>(&mut graph, one);
+            graph.leave();
+            enter::<Depot>(&mut graph, other);
+            assert_eq!(graph.wrong.is_some(), alike, "{one} {other}");
+        }
     }
 
     #[test]

@@ -1,0 +1,206 @@
+//! Resolvers where names meet, types are odd, and work is dropped.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use antiphon::{
+    Args, Ask, Resolved, Server, State, Stop, Tool, resolver,
+    schemars::{self, JsonSchema},
+    testing::Script,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+/// What a server says of a tool; nothing if it can offer it.
+fn told(tool: Tool<()>) -> Option<String> {
+    let server = Server::<()>::new("tests", "1.0").offer_tools();
+    server.insert(tool).err().map(|error| error.to_string())
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema matters")]
+struct Tree {
+    left: Option<Box<Tree>>,
+    right: Option<Box<Tree>>,
+}
+
+#[derive(Clone)]
+struct Leaves;
+
+#[resolver]
+async fn leaves(#[arg] tree: Tree) -> Leaves {
+    _ = tree;
+    Leaves
+}
+
+#[test]
+fn types_that_hold_themselves_twice_are_compared_to_an_end() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Count {
+        tree: Tree,
+    }
+    async fn count(_: Args<Count>, _: Resolved<Leaves>) {}
+    let (done, is_done) = mpsc::channel();
+    std::thread::spawn(move || done.send(told(Tool::new("count", count))));
+    let told = is_done.recv_timeout(Duration::from_secs(10));
+    assert_eq!(told.expect("it comes to an end"), None);
+}
+
+/// Two resolvers whose keys would be spelt alike.
+#[tokio::test]
+async fn work_is_nobody_else_s_however_resolvers_are_called() {
+    #[derive(Clone)]
+    struct One(u32);
+    #[derive(Clone)]
+    struct Two(u32);
+    #[resolver(name = "a", state = Arc<AtomicU32>)]
+    async fn one(State(count): State<Arc<AtomicU32>>, ask: Ask) -> Result<One, Stop> {
+        let work = async || {
+            tokio::task::yield_now().await;
+            Ok(count.fetch_add(1, Ordering::Relaxed) + 1)
+        };
+        Ok(One(ask.once("b.c", work).await?))
+    }
+    #[resolver(name = "a.b", state = Arc<AtomicU32>)]
+    async fn two(State(count): State<Arc<AtomicU32>>, ask: Ask) -> Result<Two, Stop> {
+        let work = async || Ok(count.fetch_add(10, Ordering::Relaxed) + 10);
+        Ok(Two(ask.once("c", work).await?))
+    }
+    async fn both(Resolved(One(one)): Resolved<One>, Resolved(Two(two)): Resolved<Two>) -> String {
+        format!("{one} {two}")
+    }
+    let count = Arc::<AtomicU32>::default();
+    let server = Server::new("tests", "1.0").offer_tools();
+    match server.insert(Tool::new("both", both)) {
+        Err(refused) => assert!(refused.to_string().contains("`a.b`"), "{refused}"),
+        Ok(_) => {
+            let server = server.with_state::<()>(count.clone());
+            let played = Script::new().call_tool(&server, "both", json!({})).await;
+            assert_ne!(played.text(), "1 1", "the work of the second was not done");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_idempotency_key_of_a_resolver_is_no_other_s() {
+    #[derive(Clone)]
+    struct Deposit(String);
+    #[resolver]
+    async fn charge(ask: Ask) -> Deposit {
+        Deposit(ask.idempotency_key("charge"))
+    }
+    async fn pay(Resolved(Deposit(deposit)): Resolved<Deposit>, ask: Ask) -> String {
+        (deposit == ask.idempotency_key("charge")).to_string()
+    }
+    let server = Server::<()>::new("tests", "1.0").tool("pay", pay);
+    let played = Script::new().call_tool(&server, "pay", json!({})).await;
+    assert_eq!(played.text(), "false", "two charges with one key");
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema matters")]
+enum Delivery {
+    Mail { address: String },
+    Hand { clerk: String },
+}
+
+#[test]
+fn arguments_that_are_flattened_into_a_resolver_s_are_checked_too() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Parcel {
+        title: String,
+        #[serde(flatten)]
+        delivery: Delivery,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Order {
+        title: String,
+    }
+    #[derive(Clone)]
+    struct Postage;
+    #[resolver]
+    async fn postage(_: Args<Parcel>) -> Postage {
+        Postage
+    }
+    async fn order(_: Args<Order>, _: Resolved<Postage>) {}
+    let told_ = told(Tool::new("order", order)).expect("nobody sends `by`");
+    assert!(told_.contains("`postage`"), "{told_}");
+    // Whoever has the same arguments has them all.
+    async fn send(_: Args<Parcel>, _: Resolved<Postage>) {}
+    assert_eq!(told(Tool::new("send", send)), None);
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+
+enum Class {
+    /// Slow.
+    Second,
+    /// Fast.
+    First,
+}
+
+#[test]
+fn a_choice_with_descriptions_is_a_text() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Trip {
+        class: Class,
+    }
+    #[derive(Clone)]
+    struct Fare;
+    #[resolver]
+    async fn fare(#[arg] class: String) -> Fare {
+        _ = class;
+        Fare
+    }
+    #[derive(Clone)]
+    struct Seat;
+    #[resolver]
+    async fn seat(#[arg] class: Class) -> Seat {
+        _ = class;
+        Seat
+    }
+    async fn book(_: Args<Trip>, _: Resolved<Seat>) {}
+    assert_eq!(told(Tool::new("book", book)), None);
+    async fn price(_: Args<Trip>, _: Resolved<Fare>) {}
+    assert_eq!(told(Tool::new("price", price)), None);
+}
+
+#[test]
+fn tuples_are_compared_item_by_item() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Point {
+        at: (u32, String),
+    }
+    #[derive(Clone)]
+    struct Same;
+    #[resolver]
+    async fn same(#[arg] at: (u32, String)) -> Same {
+        _ = at;
+        Same
+    }
+    #[derive(Clone)]
+    struct Swapped;
+    #[resolver]
+    async fn swapped(#[arg] at: (String, u32)) -> Swapped {
+        _ = at;
+        Swapped
+    }
+    async fn fine(_: Args<Point>, _: Resolved<Same>) {}
+    assert_eq!(told(Tool::new("fine", fine)), None);
+    async fn wrong(_: Args<Point>, _: Resolved<Swapped>) {}
+    let told = told(Tool::new("wrong", wrong)).expect("another type");
+    assert!(told.contains("`at`"), "{told}");
+}
