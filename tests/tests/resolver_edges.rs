@@ -10,7 +10,8 @@ use std::{
 };
 
 use antiphon::{
-    Args, Ask, Resolved, Server, State, Stop, Tool, resolver,
+    Answer, Args, Ask, Client, Context, Form, Resolve, Resolved, Server, State, Stop, Tool, memory,
+    resolver,
     schemars::{self, JsonSchema},
     testing::Script,
 };
@@ -203,4 +204,132 @@ fn tuples_are_compared_item_by_item() {
     async fn wrong(_: Args<Point>, _: Resolved<Swapped>) {}
     let told = told(Tool::new("wrong", wrong)).expect("another type");
     assert!(told.contains("`at`"), "{told}");
+}
+
+/// Takes itself, by way of another, and does not say so.
+#[derive(Clone)]
+struct Snake;
+#[derive(Clone)]
+struct Tail;
+
+impl Resolve<()> for Snake {
+    const NAME: &'static str = "snake";
+
+    async fn resolve(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
+        call.resolve::<Tail, _>(state).await?;
+        Ok(Self)
+    }
+}
+
+impl Resolve<()> for Tail {
+    const NAME: &'static str = "tail";
+
+    /// Goes on without.
+    async fn resolve(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
+        _ = call.resolve::<Snake, _>(state).await;
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+async fn a_circle_ends_the_call_whatever_is_made_of_it() {
+    async fn bite(snake: Result<Resolved<Snake>, Stop>) -> String {
+        snake.is_ok().to_string()
+    }
+    let server = Server::<()>::new("tests", "1.0").tool("bite", bite);
+    let client = Client::new("tests", "1.0").connect(memory(server)).await;
+    let called = client
+        .expect("in memory")
+        .call_tool("bite", json!({}))
+        .await;
+    let told = called.expect_err("an error").to_string();
+    assert!(told.contains("wait for each other"), "{told}");
+}
+
+#[derive(Clone)]
+struct Slow;
+
+impl Resolve<Arc<AtomicU32>> for Slow {
+    const NAME: &'static str = "slow";
+
+    async fn resolve(_: &Context<'_>, count: &Arc<AtomicU32>) -> Result<Self, Stop> {
+        count.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(Self)
+    }
+}
+
+/// Begins to wait for it, and then waits for another who does.
+#[derive(Clone)]
+struct Both;
+
+impl Resolve<Arc<AtomicU32>> for Both {
+    const NAME: &'static str = "both";
+
+    async fn resolve(call: &Context<'_>, count: &Arc<AtomicU32>) -> Result<Self, Stop> {
+        let mut slow = std::pin::pin!(call.resolve::<Slow, _>(count));
+        tokio::select! {
+            biased;
+            slow = &mut slow => drop(slow?),
+            () = tokio::task::yield_now() => drop(call.resolve::<Slow, _>(count).await?),
+        }
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+#[ignore = "finding: whoever waits for a resolver that another began, and does not poll, waits for ever"]
+async fn one_that_was_begun_and_is_not_looked_after_does_not_hang() {
+    async fn look(_: Resolved<Both>) -> &'static str {
+        "seen"
+    }
+    let count = Arc::<AtomicU32>::default();
+    let server = Server::new("tests", "1.0")
+        .tool("look", look)
+        .with_state::<()>(count.clone());
+    let script = Script::new();
+    let played = script.call_tool(&server, "look", json!({}));
+    let played = tokio::time::timeout(Duration::from_secs(5), played).await;
+    assert_eq!(played.expect("it does not hang").text(), "seen");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_panic_in_a_resolver_ends_the_call() {
+    #[derive(Clone)]
+    struct Panics;
+    #[resolver]
+    async fn panics() -> Panics {
+        panic!("on purpose")
+    }
+    async fn both(_: Resolved<Panics>, _: Result<Resolved<Panics>, Stop>) {}
+    let server = Server::<()>::new("tests", "1.0").tool("both", both);
+    let played = Script::new().call_tool(&server, "both", json!({})).await;
+    assert_eq!(played.error().code, -32603);
+}
+
+#[tokio::test]
+async fn an_answer_in_an_answer_is_one() {
+    #[derive(Form)]
+    struct Size {
+        size: u32,
+    }
+    #[derive(Clone)]
+    struct Width(u32);
+    #[resolver]
+    async fn width(ask: Ask) -> Result<Width, Stop> {
+        let Size { size } = ask.form("width", "How wide?")?;
+        Ok(Width(size))
+    }
+    async fn wrap(Resolved(width): Resolved<Answer<Answer<Width>>>) -> String {
+        match width {
+            Answer::Accept(Answer::Accept(Width(width))) => width.to_string(),
+            Answer::Accept(Answer::Decline) => "no".to_owned(),
+            _ => "?".to_owned(),
+        }
+    }
+    let server = Server::<()>::new("tests", "1.0").tool("wrap", wrap);
+    let played = Script::new().decline("width");
+    let played = played.call_tool(&server, "wrap", json!({})).await;
+    assert_eq!(played.text(), "no");
 }

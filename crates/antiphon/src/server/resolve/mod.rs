@@ -5,6 +5,8 @@ mod memo;
 
 use std::future::Future;
 
+use antiphon_types::ErrorObject;
+
 use super::{Answer, Context, Description, Stop, fault::Fault};
 
 pub(crate) use self::{
@@ -150,11 +152,15 @@ impl Context<'_> {
         }
     }
 
-    /// A mistake of the author's.
+    /// A mistake of the author's: the call ends, whatever is made of this.
     fn fault(&self, fault: Fault) -> Stop {
         tracing::error!("{fault}");
-        let error = Stop::reject(-32603, format!("Internal error: {fault}"));
+        let error = ErrorObject::internal(format!("Internal error: {fault}"));
         self.server().settings.faults.tell(fault);
-        error
+        if let Some(Ok(dialogue)) = self.leg().map(|leg| leg.dialogue(self)) {
+            let mut run = dialogue.run();
+            run.broken.get_or_insert_with(|| error.clone());
+        }
+        error.into()
     }
 }
