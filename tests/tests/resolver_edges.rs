@@ -10,10 +10,17 @@ use std::{
 };
 
 use antiphon::{
-    Answer, Args, Ask, Client, Context, Form, Resolve, Resolved, Server, State, Stop, Tool, memory,
-    resolver,
+    Answer, Args, Ask, Client, Context, Form, Layer, Next, Outcome, Resolve, Resolved, Server,
+    State, Stop, Tool, memory, resolver,
     schemars::{self, JsonSchema},
+    sealing::Sealing,
+    store::{Claim, Ending, Guard, Holder, MemoryStore, Moment, Standing, StateId, Storing},
     testing::Script,
+};
+use antiphon_tests::{
+    asking::{retry, state_of},
+    call,
+    wire::Connection,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -332,4 +339,103 @@ async fn an_answer_in_an_answer_is_one() {
     let played = Script::new().decline("width");
     let played = played.call_tool(&server, "wrap", json!({})).await;
     assert_eq!(played.text(), "no");
+}
+
+/// A guard that takes its time, as those do that are on a disk or elsewhere.
+#[derive(Clone, Default)]
+struct Late(Arc<MemoryStore>);
+
+impl Guard for Late {
+    fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
+        Box::pin(async {
+            let standing = self.0.claim(claim).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            standing
+        })
+    }
+
+    fn renew<'a>(&'a self, id: &'a StateId, holder: &'a Holder, until: Moment) -> Storing<'a, ()> {
+        Guard::renew(&*self.0, id, holder, until)
+    }
+
+    fn end<'a>(
+        &'a self,
+        id: &'a StateId,
+        holder: &'a Holder,
+        ending: Ending<'a>,
+    ) -> Storing<'a, ()> {
+        Guard::end(&*self.0, id, holder, ending)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}
+
+#[derive(Form, Clone)]
+struct Number {
+    number: u32,
+}
+#[derive(Clone)]
+struct Mine;
+#[derive(Clone)]
+struct Yours;
+
+#[derive(Clone)]
+struct Paper;
+
+#[resolver]
+async fn paper() -> Paper {
+    Paper
+}
+
+#[resolver]
+async fn mine(_: Resolved<Paper>, ask: Ask) -> Result<Mine, Stop> {
+    ask.form::<Number>("mine", "Your number?").map(|_| Mine)
+}
+
+#[resolver]
+async fn yours(_: Resolved<Paper>, ask: Ask) -> Result<Yours, Stop> {
+    ask.form::<Number>("yours", "And that of the other?")
+        .map(|_| Yours)
+}
+
+/// Takes two at a time, before the handler does.
+struct Four;
+
+impl Layer for Four {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        let mine = call.resolve::<Mine, _>(&());
+        let yours = call.resolve::<Yours, _>(&());
+        let (mine, yours) = tokio::join!(mine, yours);
+        match mine.map(drop).and(yours.map(drop)) {
+            Ok(()) => next.run(call).await,
+            Err(stop) => call.stop(stop),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_state_is_claimed_once_by_those_who_are_resolved_side_by_side_in_a_layer() {
+    async fn open(State(count): State<Arc<AtomicU32>>, _: Resolved<Mine>) -> String {
+        count.fetch_add(1, Ordering::Relaxed).to_string()
+    }
+    let count = Arc::<AtomicU32>::default();
+    let sealing = Sealing::default()
+        .single_use(Late::default())
+        .work_timeout(Duration::from_millis(100));
+    let server = Server::new("vault", "1.0")
+        .tool("open", open)
+        .layer(Four)
+        .sealing(sealing)
+        .with_state(count.clone());
+    let mut vault = Connection::memory(server);
+    let first = call(1, "open", json!({}));
+    let state = state_of(vault.ask(&first).await.result());
+    let said = json!({ "action": "accept", "content": { "number": 7 } });
+    let again = retry(&first, &state, json!({ "mine": said, "yours": said }));
+    assert_eq!(vault.ask(&again).await.text(), "0");
+    // The same again gets the same answer.
+    assert_eq!(vault.ask(&again).await.text(), "0");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
 }

@@ -101,7 +101,7 @@ mod generic {
         Private
     }
     #[resolver]
-    pub(super) async fn of(
+    async fn of(
         _: Resolved<Private>,
         State(_): State<Arc<HashMap<String, u32>>>,
         #[arg] map: HashMap<String, Vec<u32>>,
@@ -151,10 +151,10 @@ mod marked {
 fn they_do() {
     use names::{Five, Four, One, Three, Two};
     #[derive(Clone)]
-    struct Local(u8);
+    struct Local;
     #[resolver]
     async fn local() -> Local {
-        Local(7)
+        Local
     }
     async fn all(
         _: Resolved<One>,
@@ -166,11 +166,10 @@ fn they_do() {
         _: Resolved<shadowed::Fails>,
         _: Resolved<generic::Of<String>>,
         _: Resolved<marked::Shown>,
-        Resolved(Local(_)): Resolved<Local>,
+        _: Resolved<Local>,
     ) {
     }
     let tool = antiphon::Tool::new("all", all);
-    let _: Option<Server<std::sync::Arc<std::collections::HashMap<String, u32>>>> = None::<_>;
     let server = Server::<std::sync::Arc<std::collections::HashMap<String, u32>>>::new("x", "1.0");
     let told = server.offer_tools().insert(tool).expect_err("no arguments");
     assert!(told.to_string().contains("`state`"), "{told}");
