@@ -542,7 +542,7 @@ async fn prompts_and_resources_confirm_too() {
 async fn a_receipt_tells_what_was_shown_also_of_a_map() {
     async fn drop_all(ask: Ask) -> Result<String, Stop> {
         let tables = (0..40).map(|number| (format!("table_{number}"), number));
-        let tables: std::collections::HashMap<String, u32> = tables.collect();
+        let tables: HashMap<String, u32> = tables.collect();
         let agreed = ask.confirm("drop", "Drop these?", tables)?;
         Ok(agreed.receipt().message.clone())
     }

@@ -34,8 +34,8 @@ fn told(tool: Tool<()>) -> Option<String> {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema matters")]
 struct Tree {
-    left: Option<Box<Tree>>,
-    right: Option<Box<Tree>>,
+    left: Option<Box<Self>>,
+    right: Option<Box<Self>>,
 }
 
 #[derive(Clone)]
@@ -143,14 +143,31 @@ fn arguments_that_are_flattened_into_a_resolver_s_are_checked_too() {
     async fn order(_: Args<Order>, _: Resolved<Postage>) {}
     let told_ = told(Tool::new("order", order)).expect("nobody sends `by`");
     assert!(told_.contains("`postage`"), "{told_}");
-    // Whoever has the same arguments has them all.
+    // Whoever has the same arguments has them all, and so has who has more.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "pays", rename_all = "lowercase")]
+    #[expect(dead_code, reason = "only its schema matters")]
+    enum Payment {
+        Cash { ducats: u32 },
+        Card { number: String },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Paid {
+        title: String,
+        #[serde(flatten)]
+        delivery: Delivery,
+        #[serde(flatten)]
+        payment: Payment,
+    }
+    async fn pay(_: Args<Paid>, _: Resolved<Postage>) {}
+    assert_eq!(told(Tool::new("pay", pay)), None);
     async fn send(_: Args<Parcel>, _: Resolved<Postage>) {}
     assert_eq!(told(Tool::new("send", send)), None);
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-
 enum Class {
     /// Slow.
     Second,
@@ -277,10 +294,10 @@ impl Resolve<Arc<AtomicU32>> for Both {
         let mut slow = std::pin::pin!(call.resolve::<Slow, _>(count));
         tokio::select! {
             biased;
-            slow = &mut slow => drop(slow?),
-            () = tokio::task::yield_now() => drop(call.resolve::<Slow, _>(count).await?),
+            slow = &mut slow => slow,
+            () = tokio::task::yield_now() => call.resolve::<Slow, _>(count).await,
         }
-        Ok(Self)
+        .map(|_| Self)
     }
 }
 
@@ -437,5 +454,46 @@ async fn a_state_is_claimed_once_by_those_who_are_resolved_side_by_side_in_a_lay
     assert_eq!(vault.ask(&again).await.text(), "0");
     // The same again gets the same answer.
     assert_eq!(vault.ask(&again).await.text(), "0");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+/// What is done once, and who agreed to it, before the handler runs.
+#[derive(Clone)]
+struct Drawn(u32);
+
+#[resolver]
+async fn drawn(ask: Ask, State(count): State<Arc<AtomicU32>>) -> Result<Drawn, Stop> {
+    _ = ask.confirm("drawn", "Draw a number?", ())?;
+    let draw = async || Ok(count.fetch_add(1, Ordering::Relaxed));
+    Ok(Drawn(ask.once("draw", draw).await?))
+}
+
+struct Draws(Arc<AtomicU32>);
+
+impl Layer for Draws {
+    async fn call(&self, call: &Context<'_>, next: Next<'_>) -> Outcome {
+        match call.resolve::<Drawn, _>(&self.0).await {
+            Ok(_) => next.run(call).await,
+            Err(stop) => call.stop(stop),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resolver_does_in_a_layer_what_it_does_in_a_handler() {
+    async fn show(Resolved(Drawn(number)): Resolved<Drawn>, ask: Ask) -> Result<String, Stop> {
+        let Number { number: other } = ask.form("other", "And yours?")?;
+        Ok(format!("{number} {other}"))
+    }
+    let count = Arc::<AtomicU32>::default();
+    let server = Server::new("lottery", "1.0")
+        .tool("show", show)
+        .layer(Draws(count.clone()))
+        .with_state::<()>(count.clone());
+    let played = Script::new()
+        .accept("drawn", json!({ "confirm": true }))
+        .accept("other", json!({ "number": 7 }));
+    let played = played.call_tool(&server, "show", json!({})).await;
+    assert_eq!(played.text(), "0 7");
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }

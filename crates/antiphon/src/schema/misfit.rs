@@ -80,12 +80,26 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
         given: &roots.1,
         compared: RefCell::default(),
     };
-    // Members that are said in another way than by name, as those of a flattened enum are.
+    // Members that are said in another way than by name, as those of a flattened enum are. Where
+    // there are several, each is a part.
+    let parts = given.get("allOf").and_then(Value::as_array);
+    let parts = || {
+        let parts = parts.into_iter().flatten().filter_map(Value::as_object);
+        std::iter::once(given).chain(parts)
+    };
     for keyword in ["oneOf", "anyOf", "allOf", "$ref", "if", "not"] {
-        match (wanted.get(keyword), given.get(keyword)) {
-            (None, _) => {}
-            (Some(wanted), Some(given)) if compare.same(wanted, given, 0) => {}
-            _ => return Some(Misfit::Opaque),
+        let Some(wanted) = wanted.get(keyword) else {
+            continue;
+        };
+        let is_there = parts().any(|part| {
+            let same = (part.get(keyword)).is_some_and(|given| compare.same(wanted, given, 0));
+            if !same {
+                compare.compared.borrow_mut().clear();
+            }
+            same
+        });
+        if !is_there {
+            return Some(Misfit::Opaque);
         }
     }
     let needed = names(wanted.get("required")).unwrap_or_default();

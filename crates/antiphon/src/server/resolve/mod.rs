@@ -141,7 +141,11 @@ impl Context<'_> {
         let run = async || {
             let call = self.within(resolver);
             // Boxed, since those that lead to each other have no size otherwise.
-            let run: memo::Running<'_, T> = Box::pin(T::resolve(&call, state));
+            let run: memo::Running<'_, T> = Box::pin(async {
+                // A layer may come to it before anybody has claimed the state.
+                call.ready().await?;
+                T::resolve(&call, state).await
+            });
             let ended = run.await;
             self.memo().done(resolver);
             ended.map_err(Into::into)
