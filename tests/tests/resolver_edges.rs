@@ -522,7 +522,8 @@ async fn a_resolver_runs_once_though_the_first_who_takes_it_leaves() {
     let server = Server::new("tests", "1.0")
         .tool("look", look)
         .with_state::<()>(count.clone());
-    Script::new().call_tool(&server, "look", json!({})).await;
+    let played = Script::new().call_tool(&server, "look", json!({})).await;
+    assert_eq!(played.text(), "seen");
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
