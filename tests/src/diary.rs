@@ -15,6 +15,8 @@ pub struct Diary {
     store: Arc<MemoryStore>,
     /// Nothing can be entered.
     pub away: Arc<AtomicBool>,
+    /// What is entered is there, and whoever entered it is told that it is not known.
+    pub slips: Arc<AtomicBool>,
     /// Nothing can be written about how something ended.
     pub mute: Arc<AtomicBool>,
     /// What was done, in order, by it and by whoever [notes](Self::note) something.
@@ -63,6 +65,9 @@ impl Journal for Diary {
         self.keep(&entry.upon.0);
         Box::pin(async {
             let entered = self.store.enter(entry).await?;
+            if self.slips.load(Ordering::SeqCst) {
+                return gone().await;
+            }
             self.note(match &entered {
                 Entered::Yours => "entered",
                 Entered::Running(_) => "running",

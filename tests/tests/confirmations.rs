@@ -536,3 +536,18 @@ async fn prompts_and_resources_confirm_too() {
     let played = people.read_resource(&server, "vault://a.txt").await;
     assert_eq!(played.error().code, -32603);
 }
+
+#[tokio::test]
+#[ignore = "finding: of a map whose order changes, the receipt tells another message than the user saw"]
+async fn a_receipt_tells_what_was_shown_also_of_a_map() {
+    async fn drop_all(ask: Ask) -> Result<String, Stop> {
+        let tables = (0..40).map(|number| (format!("table_{number}"), number));
+        let tables: HashMap<String, u32> = tables.collect();
+        let agreed = ask.confirm("drop", "Drop these?", tables)?;
+        Ok(agreed.receipt().message.clone())
+    }
+    let server = Server::<()>::new("tables", "1.0").tool("drop_all", drop_all);
+    let people = Script::new().accept("drop", json!({ "confirm": true }));
+    let played = people.call_tool(&server, "drop_all", json!({})).await;
+    assert_eq!(played.text(), played.message("drop"));
+}

@@ -51,7 +51,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
     let kinds: Vec<_> = extractors.iter().map(|it| &it.ty).collect();
     let all = quote!((#first #(#kinds,)*));
 
-    // Names of our own: an argument may be called as the function is.
+    // Names of our own: the function and its arguments may be called anything.
     let local = |what: &str, at: usize| format_ident!("__{what}{at}");
     let names: Vec<_> = (0..extractors.len()).map(|at| local("x", at)).collect();
     let values: Vec<_> = (0..arguments.len()).map(|at| local("a", at)).collect();
@@ -99,16 +99,16 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
                 const NAME: &'static str = #name;
 
                 async fn resolve(
-                    call: &::antiphon::Context<'_>,
-                    state: &#state,
+                    __call: &::antiphon::Context<'_>,
+                    __state: &#state,
                 ) -> ::core::result::Result<Self, ::antiphon::Stop> {
-                    let taken = <#all as ::antiphon::Extract<#state>>::extract(call, state).await?;
-                    let (#apart #(#names,)*) = taken;
+                    let (#apart #(#names,)*) =
+                        <#all as ::antiphon::Extract<#state>>::extract(__call, __state).await?;
                     #run
                 }
 
-                fn describe(description: &mut ::antiphon::Description) {
-                    <#all as ::antiphon::Extract<#state>>::describe(description);
+                fn describe(__description: &mut ::antiphon::Description) {
+                    <#all as ::antiphon::Extract<#state>>::describe(__description);
                 }
             }
         };

@@ -261,9 +261,12 @@ pub(crate) async fn write(
     ask: Ask,
 ) -> Result<String, Stop> {
     let all = roots.clone();
+    let asked = ask.round() > 0;
     let planned = blocking(move || {
         let place = all.find(&path)?;
         match write::old(&place)? {
+            // What was asked about is gone, and the answer may have been no.
+            None if asked => Err(place.has_changed()),
             None => write::create(&place, &text).map(Planned::Done),
             Some(_) if !overwrite => Err(write::is_there(&place)),
             Some(old) => {

@@ -99,6 +99,7 @@ impl App {
             .tool("impatient", impatient)
             .tool("panics", panics)
             .tool("late", late)
+            .tool("delete", delete)
             .sealing(sealing)
             .with_state(self.clone())
     }
@@ -209,6 +210,15 @@ async fn late(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
         .once("charge", async || app.effect().await)
         .await?
         .to_string())
+}
+
+/// Does what was agreed to after the last question, and writes that down.
+async fn delete(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+    let agreed = ask.confirm("delete", "Delete this?", "a.txt")?;
+    app.effect().await?;
+    let (path, _) = agreed.into_parts();
+    let path = path.to_owned();
+    ask.once("note", async || Ok(path)).await
 }
 
 /// Two who do one thing, of whom one says that it may be done again.

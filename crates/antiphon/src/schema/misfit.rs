@@ -1,10 +1,10 @@
 //! Whether arguments that are read twice, as two types, are taken for the same by both.
 
-use std::fmt;
+use std::{cell::RefCell, collections::HashSet, fmt, ptr};
 
 use serde_json::{Map, Value};
 
-use super::keywords::{followed, is_annotation, members, names, says_nothing, types};
+use super::keywords::{Branch, followed, is_annotation, members, names, only, says_nothing, types};
 
 type Object = Map<String, Value>;
 
@@ -72,20 +72,41 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
             all.push((*other).to_owned());
         }
     }
-    let Some(taken) = members(wanted, "properties") else {
-        let structured = ["oneOf", "anyOf", "allOf", "$ref", "if", "required", "not"];
-        let opaque = structured
-            .iter()
-            .any(|keyword| wanted.contains_key(*keyword));
-        return opaque.then_some(Misfit::Opaque);
-    };
+    let empty = Object::new();
+    let taken = members(wanted, "properties").unwrap_or(&empty);
     let roots = (Value::Object(wanted.clone()), Value::Object(given.clone()));
     let compare = Compare {
         wanted: &roots.0,
         given: &roots.1,
+        compared: RefCell::default(),
     };
+    // Members that are said in another way than by name, as those of a flattened enum are. Where
+    // there are several, each is a part.
+    let parts = given.get("allOf").and_then(Value::as_array);
+    let parts = || {
+        let parts = parts.into_iter().flatten().filter_map(Value::as_object);
+        std::iter::once(given).chain(parts)
+    };
+    for keyword in ["oneOf", "anyOf", "allOf", "$ref", "if", "not"] {
+        let Some(wanted) = wanted.get(keyword) else {
+            continue;
+        };
+        let is_there = parts().any(|part| {
+            let same = (part.get(keyword)).is_some_and(|given| compare.same(wanted, given, 0));
+            if !same {
+                compare.compared.borrow_mut().clear();
+            }
+            same
+        });
+        if !is_there {
+            return Some(Misfit::Opaque);
+        }
+    }
     let needed = names(wanted.get("required")).unwrap_or_default();
     let present = names(given.get("required")).unwrap_or_default();
+    if let Some(unknown) = needed.iter().find(|name| !all.iter().any(|it| it == *name)) {
+        return Some(Misfit::Unknown((*unknown).to_owned(), all));
+    }
     for (name, wanted) in taken {
         let Some(given) = known.and_then(|known| known.get(name)) else {
             match all.contains(name) {
@@ -102,6 +123,15 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
             return Some(Misfit::Optional(name.clone()));
         }
     }
+    // A map that is flattened takes all others.
+    if let Some(wanted @ Value::Object(_)) = wanted.get("additionalProperties") {
+        for (name, given) in known.into_iter().flatten() {
+            if !taken.contains_key(name) && !compare.fits(wanted, given, 0) {
+                let (wanted, given) = (compare.wanted_type(wanted), compare.given_type(given));
+                return Some(Misfit::Type(name.clone(), wanted, given));
+            }
+        }
+    }
     if wanted.get("additionalProperties") == Some(&Value::Bool(false)) {
         let surplus = all.into_iter().find(|name| !taken.contains_key(name));
         return surplus.map(Misfit::Surplus);
@@ -113,12 +143,20 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
 struct Compare<'s> {
     wanted: &'s Value,
     given: &'s Value,
+    /// What was compared, by where it stands, and whether it had to be the same. Whatever does not
+    /// fit ends it all, so what comes again does: types that hold themselves come to an end.
+    compared: RefCell<HashSet<(*const Value, *const Value, bool)>>,
 }
 
 impl<'s> Compare<'s> {
+    fn comes_again(&self, wanted: &Value, given: &Value, same: bool) -> bool {
+        let places = (ptr::from_ref(wanted), ptr::from_ref(given), same);
+        !self.compared.borrow_mut().insert(places)
+    }
+
     /// Whether whatever is of the one type is of the other.
     fn fits(&self, wanted: &'s Value, given: &'s Value, depth: usize) -> bool {
-        if depth > DEEPEST {
+        if depth > DEEPEST || self.comes_again(wanted, given, false) {
             return true;
         }
         let (Some((wanted, wanted_null)), Some((given, given_null))) =
@@ -136,8 +174,16 @@ impl<'s> Compare<'s> {
         if null(given, given_null) && !null(wanted, wanted_null) {
             return false;
         }
-        if types(wanted).next().is_none() {
+        let named = (choice(wanted), choice(given));
+        if types(wanted).next().is_none() && named.0.is_none() {
             return self.same_members(wanted, given, depth);
+        }
+        if let (Some(_), _) | (_, Some(_)) = named {
+            let takes_text = named.0.is_some() || types(wanted).any(|kind| kind == "string");
+            let mut given_types = types(given).peekable();
+            let is_text = given_types.peek().is_some()
+                && given_types.all(|kind| kind == "string" || kind == "null");
+            return takes_text && (named.1.is_some() || is_text) && chosen(wanted, given);
         }
         let kinds: Vec<_> = types(wanted).collect();
         let takes = |kind: &str| {
@@ -153,10 +199,26 @@ impl<'s> Compare<'s> {
     }
 
     fn items_fit(&self, wanted: &'s Object, given: &'s Object, depth: usize) -> bool {
-        match (wanted.get("items"), given.get("items")) {
-            (None, _) => true,
-            (Some(wanted), None) => says_nothing(wanted) || !types(given).any(|it| it == "array"),
-            (Some(wanted), Some(given)) => self.fits(wanted, given, depth + 1),
+        if !types(given).any(|kind| kind == "array") {
+            return true;
+        }
+        let first = |schema: &'s Object| schema.get("prefixItems").and_then(Value::as_array);
+        match (first(wanted), first(given)) {
+            (None, None) => match (wanted.get("items"), given.get("items")) {
+                (None, _) => true,
+                (Some(wanted), None) => says_nothing(wanted),
+                (Some(wanted), Some(given)) => self.fits(wanted, given, depth + 1),
+            },
+            (None, Some(given)) => wanted.get("items").is_none_or(|wanted| {
+                let mut given = given.iter();
+                given.all(|given| self.fits(wanted, given, depth + 1))
+            }),
+            (Some(_), None) => false,
+            (Some(wanted), Some(given)) => {
+                wanted.len() == given.len()
+                    && (wanted.iter().zip(given))
+                        .all(|(wanted, given)| self.fits(wanted, given, depth + 1))
+            }
         }
     }
 
@@ -192,7 +254,7 @@ impl<'s> Compare<'s> {
     /// Whether two schemas say the same, for what is not compared in a smarter way.
     fn same(&self, wanted: &'s Value, given: &'s Value, depth: usize) -> bool {
         match (wanted, given) {
-            _ if depth > DEEPEST => true,
+            _ if depth > DEEPEST || self.comes_again(wanted, given, true) => true,
             (Value::Object(wanted), Value::Object(given)) => {
                 self.same_members(wanted, given, depth)
             }
@@ -244,18 +306,35 @@ impl<'s> Compare<'s> {
 
 /// Whether all that may be chosen may be chosen by the other.
 fn chosen(wanted: &Object, given: &Object) -> bool {
-    let choices = |schema: &Object| -> Option<Vec<Value>> {
-        match (schema.get("const"), schema.get("enum")) {
-            (Some(only), _) => Some(vec![only.clone()]),
-            (None, Some(Value::Array(all))) => Some(all.clone()),
-            _ => None,
-        }
-    };
     match (choices(wanted), choices(given)) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(wanted), Some(given)) => given.iter().all(|one| wanted.contains(one)),
     }
+}
+
+/// All that may be chosen, if not everything of its type may.
+fn choices(schema: &Object) -> Option<Vec<Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(only), _) => Some(vec![only.clone()]),
+        (None, Some(Value::Array(all))) => Some(all.clone()),
+        _ => choice(schema),
+    }
+}
+
+/// The names of an enum whose variants have descriptions, each of which stands in a branch.
+fn choice(schema: &Object) -> Option<Vec<Value>> {
+    if !only(schema, &["oneOf"]) {
+        return None;
+    }
+    let mut all = Vec::new();
+    for branch in schema.get("oneOf")?.as_array()? {
+        let Some(Branch::Names(names)) = Branch::of(branch) else {
+            return None;
+        };
+        all.extend(names.into_iter().map(Value::from));
+    }
+    Some(all)
 }
 
 /// A type in words.
@@ -267,7 +346,7 @@ fn told(root: &Value, schema: &Value) -> String {
     if null {
         kinds.push("null".to_owned());
     }
-    match meant.get("enum").and_then(Value::as_array) {
+    match choices(meant) {
         Some(choices) => {
             let choices: Vec<_> = choices.iter().map(ToString::to_string).collect();
             format!("one of {}", choices.join(", "))

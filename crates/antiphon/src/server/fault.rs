@@ -28,8 +28,8 @@ pub(crate) enum Fault {
     Unclaimed { key: String },
     /// Resolvers wait for each other.
     Circle { path: String },
-    /// Two resolvers have one name.
-    Namesakes { name: String },
+    /// Two resolvers have one name, or one that goes on where the other ends.
+    Namesakes { name: String, other: String },
     /// It wanted one key confirmed twice.
     ConfirmedTwice { key: String },
     /// It was to go on upon a yes before the state was claimed.
@@ -95,7 +95,12 @@ impl fmt::Display for Fault {
                  and name all that a resolver takes in `describe`, so that this is found when the \
                  server starts"
             ),
-            Self::Namesakes { name } => write!(
+            Self::Namesakes { name, other } if name != other => write!(
+                f,
+                "the names `{other}` and `{name}` of two resolvers begin alike, and so could the \
+                 keys of their questions; give one of them another"
+            ),
+            Self::Namesakes { name, .. } => write!(
                 f,
                 "two resolvers have the name `{name}`, by which the keys of their questions \
                  begin; give one of them another"
@@ -203,7 +208,22 @@ mod tests {
                 "each other",
                 "do without",
             ),
-            (Fault::Namesakes { name: key() }, "two", "give one"),
+            (
+                Fault::Namesakes {
+                    name: key(),
+                    other: key(),
+                },
+                "two",
+                "give one",
+            ),
+            (
+                Fault::Namesakes {
+                    name: key(),
+                    other: "sco".into(),
+                },
+                "alike",
+                "give one",
+            ),
             (
                 Fault::ConfirmedTwice { key: key() },
                 "confirmed twice",

@@ -3,4 +3,5 @@
 mod asking;
 mod forms;
 mod handlers;
+mod resolvers;
 mod tools;

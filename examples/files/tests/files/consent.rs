@@ -420,3 +420,19 @@ fn one_function_replaces_and_one_deletes() {
         ]
     );
 }
+
+/// The file is gone when the answer comes: that makes no yes of a no.
+#[tokio::test]
+async fn a_no_stays_one_though_there_is_nothing_left_to_replace() {
+    let ground = ground("no-and-gone");
+    for mut way in Way::all(&ground).await {
+        ground.file("a.txt", "old");
+        let arguments = json!({ "path": "a.txt", "text": "new", "overwrite": true });
+        let write = call(1, "write", arguments);
+        let (state, key) = way.asks(&write).await;
+        fs::remove_file(ground.path("a.txt")).expect("removed");
+        let no = json!({ key: { "action": "decline" } });
+        let response = way.ask(&retry(&write, &state, no)).await;
+        assert!(!ground.path("a.txt").exists(), "{response}");
+    }
+}

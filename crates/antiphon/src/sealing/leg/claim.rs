@@ -45,6 +45,10 @@ impl Leg<'_> {
         let (Some(opened), None) = (&self.opened, self.claimed.get()) else {
             return Ok(Claimed::Run);
         };
+        let _claiming = self.claiming.lock().await;
+        if self.claimed.get().is_some() {
+            return Ok(Claimed::Run);
+        }
         match self.try_claim(opened, call).await {
             Ok(claimed) => {
                 if let (Claimed::Run, Some(dialogue)) = (&claimed, self.begun_dialogue()) {

@@ -100,10 +100,14 @@ impl Dialogue {
                 keep_until,
                 take_over: rerun,
             };
-            let entered = journal.enter(&entry).await.map_err(|error| {
-                let why = format!("the journal is {error}");
-                Trouble::Unavailable(why)
-            })?;
+            let entered = match journal.enter(&entry).await {
+                Ok(entered) => entered,
+                Err(error) => {
+                    self.take_back(journal, &mine).await;
+                    let why = format!("the journal is {error}");
+                    return Err(Trouble::Unavailable(why).into());
+                }
+            };
             match entered {
                 // What came of it before this may be forgotten by now.
                 Entered::Yours if settings.now() > keep_until => {
@@ -134,6 +138,14 @@ impl Dialogue {
                     pause = (2 * pause).min(Duration::from_millis(250));
                 }
             }
+        }
+    }
+
+    /// Takes back an entry that may have been made, though nobody was told so: nothing was done.
+    async fn take_back(&self, journal: &dyn Journal, mine: &Mine) {
+        let taken_back = journal.end(&mine.step, &mine.holder, Ended::Failed).await;
+        if let Err(error) = taken_back {
+            tracing::debug!(%error, "an entry in the journal could not be taken back");
         }
     }
 

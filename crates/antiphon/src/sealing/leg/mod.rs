@@ -57,6 +57,8 @@ pub(crate) struct Leg<'a> {
     answers: Answers<'a>,
     /// Set once the state is claimed: by whom, if anybody remembers.
     claimed: OnceLock<Option<Holder>>,
+    /// Held by who claims it: another would take that claim for one that was left.
+    claiming: tokio::sync::Mutex<()>,
     /// A claim that may have been granted, and under which nothing is done.
     loose: Mutex<Option<Holder>>,
     /// The answer that the state got when it was used before.
@@ -88,6 +90,7 @@ impl<'a> Leg<'a> {
             opened: None,
             answers: Answers::default(),
             claimed: OnceLock::new(),
+            claiming: tokio::sync::Mutex::default(),
             loose: Mutex::default(),
             recorded: OnceLock::new(),
             dialogue: OnceLock::new(),

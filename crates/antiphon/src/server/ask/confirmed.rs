@@ -34,8 +34,9 @@ use super::Receipt;
 /// # let _ = antiphon::Server::<()>::new("files", "1.0").tool("remove", remove);
 /// ```
 ///
-/// It cannot be made by hand, copied, changed or read from anywhere. `Debug` shows the key of the
-/// question and no value.
+/// It cannot be made by hand, copied, changed or read from anywhere. What changes behind a shared
+/// reference still does, so keep `Cell`, `Mutex` and the like out of what is confirmed. `Debug` shows
+/// the key of the question and no value.
 #[must_use = "the user has agreed to something that is not done"]
 pub struct Confirmed<A> {
     args: A,

@@ -277,7 +277,13 @@ impl Ask {
     /// A key for others to know this call by, the same in every round and in no other call: for
     /// services that take an idempotency key. 32 hexadecimal digits.
     pub fn idempotency_key(&self, key: &str) -> String {
-        let key = u128::from_be_bytes(self.dialogue.run().key(&self.full(key)));
+        // Not the bare name of a resolver: nobody would notice that the handler has the same, and
+        // a service would take two charges for one.
+        let key = match self.resolver {
+            Some(name) => Cow::from(format!("{name}.{key}")),
+            None => key.into(),
+        };
+        let key = u128::from_be_bytes(self.dialogue.run().key(&key));
         format!("{key:032x}")
     }
 

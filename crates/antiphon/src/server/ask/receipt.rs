@@ -22,7 +22,8 @@ const NOTE: &str = "The client says that its user agreed. This is no proof of a 
 pub struct Receipt {
     /// The key of the question.
     pub key: String,
-    /// What the user was shown.
+    /// What the user was shown, as the handler that got the answer would show it: of a map whose
+    /// order is not fixed, the order may differ, and with it what of more than 32 is left out.
     pub message: String,
     /// The SHA-256 of what was confirmed, of all of it, also where the message cuts it short: of
     /// its [canonical form](antiphon_core::canonical), in hexadecimal digits.

@@ -53,11 +53,11 @@ impl Memo {
         let known = nodes.iter().position(|node| node.of == of);
         let at = match known {
             Some(at) => at,
-            None if nodes.iter().any(|node| node.name == name) => {
-                let name = name.to_owned();
-                return Err(Fault::Namesakes { name });
-            }
             None => {
+                if let Some(other) = nodes.iter().find(|node| are_alike(node.name, name)) {
+                    let (name, other) = (name.to_owned(), other.name.to_owned());
+                    return Err(Fault::Namesakes { name, other });
+                }
                 nodes.push(Node {
                     of,
                     name,
@@ -102,6 +102,15 @@ fn leads(nodes: &[Node], from: usize, to: usize, path: &mut Vec<&'static str>) -
         path.pop();
     }
     found
+}
+
+/// Whether two resolvers of these names could have one key: `b.c` of `a` is `c` of `a.b`.
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
+    let begins = |long: &str, short: &str| {
+        let rest = long.strip_prefix(short);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    begins(one, other) || begins(other, one)
 }
 
 /// A way from one resolver to another, as people read it.

@@ -5,6 +5,8 @@ mod memo;
 
 use std::future::Future;
 
+use antiphon_types::ErrorObject;
+
 use super::{Answer, Context, Description, Stop, fault::Fault};
 
 pub(crate) use self::{
@@ -140,7 +142,11 @@ impl Context<'_> {
         let run = async || {
             let call = self.within(resolver);
             // Boxed, since those that lead to each other have no size otherwise.
-            let run: memo::Running<'_, T> = Box::pin(T::resolve(&call, state));
+            let run: memo::Running<'_, T> = Box::pin(async {
+                // A layer may come to it before anybody has claimed the state.
+                call.ready().await?;
+                T::resolve(&call, state).await
+            });
             let ended = run.await;
             self.memo().done(resolver);
             ended.map_err(Into::into)
@@ -151,11 +157,15 @@ impl Context<'_> {
         }
     }
 
-    /// A mistake of the author's.
+    /// A mistake of the author's: the call ends, whatever is made of this.
     fn fault(&self, fault: Fault) -> Stop {
         tracing::error!("{fault}");
-        let error = Stop::reject(-32603, format!("Internal error: {fault}"));
+        let error = ErrorObject::internal(format!("Internal error: {fault}"));
         self.server().settings.faults.tell(fault);
-        error
+        if let Some(Ok(dialogue)) = self.leg().map(|leg| leg.dialogue(self)) {
+            let mut run = dialogue.run();
+            run.broken.get_or_insert_with(|| error.clone());
+        }
+        error.into()
     }
 }
