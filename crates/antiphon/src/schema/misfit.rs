@@ -104,22 +104,30 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
     }
     let needed = names(wanted.get("required")).unwrap_or_default();
     let present = names(given.get("required")).unwrap_or_default();
-    if let Some(unknown) = needed.iter().find(|name| !all.iter().any(|it| it == *name)) {
+    let missing = |name: &&&str| !all.iter().any(|it| it == *name);
+    if let Some(unknown) = needed.iter().find(missing)
+        && !is_open(given)
+    {
         return Some(Misfit::Unknown((*unknown).to_owned(), all));
     }
     for (name, wanted) in taken {
         let Some(given) = known.and_then(|known| known.get(name)) else {
-            match all.contains(name) {
+            match all.contains(name) || is_open(given) {
                 // Spelt in a URI, it is whatever it can be read as.
                 true => continue,
                 false => return Some(Misfit::Unknown(name.clone(), all)),
             }
         };
+        let needs = needed.contains(&&**name) && !present.contains(&&**name);
         if !compare.fits(wanted, given, 0) {
             let (wanted, given) = (compare.wanted_type(wanted), compare.given_type(given));
-            return Some(Misfit::Type(name.clone(), wanted, given));
+            return Some(match given.strip_suffix(" or null") {
+                // An `Option` is one more type, and may be left out.
+                Some(given) if needs && given == wanted => Misfit::Optional(name.clone()),
+                _ => Misfit::Type(name.clone(), wanted, given),
+            });
         }
-        if needed.contains(&&**name) && !present.contains(&&**name) {
+        if needs {
             return Some(Misfit::Optional(name.clone()));
         }
     }
@@ -137,6 +145,12 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
         return surplus.map(Misfit::Surplus);
     }
     None
+}
+
+/// Whether an author's own schema names arguments in other ways than one by one.
+fn is_open(schema: &Object) -> bool {
+    let ways = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties"];
+    ways.iter().any(|way| schema.contains_key(*way))
 }
 
 /// Two documents, whose references lead to places of their own.

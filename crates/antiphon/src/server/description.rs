@@ -1,7 +1,5 @@
 //! [`Description`]: what the types of a handler say about it.
 
-use std::any::TypeId;
-
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -30,7 +28,7 @@ impl Description {
 
     /// It takes what this resolver gives.
     pub(crate) fn resolver<T: 'static>(&mut self, name: &'static str, describe: fn(&mut Self)) {
-        if self.graph.enter(TypeId::of::<T>(), name) {
+        if self.graph.enter::<T>(name) {
             describe(self);
             self.graph.leave();
         }
@@ -84,7 +82,7 @@ impl Description {
         match self.graph.is_within() {
             true => self
                 .graph
-                .refuse("the last takes a `Prefix`, which only a completion has"),
+                .refuse("a resolver takes a `Prefix`, which only a completion has"),
             false => self.completes = true,
         }
     }

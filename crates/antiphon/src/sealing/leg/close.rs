@@ -77,12 +77,15 @@ impl Leg<'_> {
                     // The client may have brought this about, and gets no second try by it.
                     Err(Unsealed::Request(error)) => (Err(error), None),
                     // Nothing was answered, so the same answers may try again; unless something
-                    // was done that would be done again, as no journal has it.
+                    // was done that would be done again: what no journal has, or
+                    // what was done upon a yes.
                     Err(Unsealed::Trouble(trouble)) => {
                         let target = &*shown(self.bound.target);
                         tracing::error!(target, ?trouble, "questions could not be sealed");
-                        let done = self.begun_dialogue().is_some_and(|it| it.has_done());
-                        let lost = done && self.settings.journal.is_none();
+                        let journal = self.settings.journal.is_some();
+                        let lost = self
+                            .begun_dialogue()
+                            .is_some_and(|it| it.has_confirmed() || (it.has_done() && !journal));
                         let ending = if lost { Ending::Used } else { Ending::Released };
                         (Err(unavailable()), Some(ending))
                     }

@@ -60,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) steps: Vec<(String, Arc<Begun>)>,
     /// The keys that a handler wanted confirmed.
     pub(crate) confirming: Vec<String>,
+    /// Whether the user agreed to one of them.
+    pub(crate) confirmed: bool,
 }
 
 impl Leg<'_> {
@@ -114,6 +116,7 @@ impl Leg<'_> {
                 broken: None,
                 steps: Vec::new(),
                 confirming: Vec::new(),
+                confirmed: false,
             }),
             over: AtomicBool::new(false),
             may_try_again: AtomicBool::new(false),
@@ -163,13 +166,19 @@ impl Dialogue {
         self.claimed.load(Ordering::Acquire)
     }
 
-    /// Nothing was answered and nothing done that is not in the journal.
+    /// The journal could not be used, and what was done before that is in it.
     pub(super) fn let_try_again(&self) {
         self.may_try_again.store(true, Ordering::Release);
     }
 
     pub(super) fn may_try_again(&self) -> bool {
-        self.may_try_again.load(Ordering::Acquire)
+        self.may_try_again.load(Ordering::Acquire) && !self.has_confirmed()
+    }
+
+    /// Whether a yes was handed out in this run. What was done upon it nobody can see, and it must
+    /// not be good a second time.
+    pub(super) fn has_confirmed(&self) -> bool {
+        self.run().confirmed
     }
 
     /// Work that was begun, and of which nobody knows how it ends.

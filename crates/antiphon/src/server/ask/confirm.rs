@@ -87,6 +87,7 @@ impl Ask {
         if !self.dialogue.is_claimed() {
             return Err(self.fault(Fault::ConfirmedEarly { key: key.into() }));
         }
+        self.dialogue.run().confirmed = true;
         let receipt = Receipt::new(&self.dialogue, key, message, &exact);
         Ok(Confirmed::new(args, receipt))
     }

@@ -127,16 +127,20 @@ impl<S: Sync, T: OptionalFromCall<S>> FromCall<S> for Option<T> {
     }
 }
 
-/// The failure goes to the handler instead of ending the call.
+/// The failure goes to the handler instead of ending the call. A question is none, and is asked.
 impl<S: Sync, T: FromCall<S>> FromCall<S> for Result<T, Stop> {
     const ASKS: bool = T::ASKS;
 
     async fn from_call(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
         let taken = T::from_call(call, state).await;
-        if let Err(stop) = &taken {
-            call.hand_over(stop);
+        match taken {
+            Err(stop) if stop.asks() || stop.is_repeat() => Err(stop),
+            Err(stop) => {
+                call.hand_over(&stop);
+                Ok(Err(stop))
+            }
+            taken => Ok(taken),
         }
-        Ok(taken)
     }
 
     fn describe(description: &mut Description) {

@@ -6,8 +6,8 @@ use crate::server::{Description, resolve::Resolve};
 /// What a resolver gives: an extractor.
 ///
 /// A resolver is an `async fn` with [`#[resolver]`](macro@crate::resolver). It may take whatever a
-/// handler takes, other resolvers among them, and may ask. In one round it runs at most once,
-/// however many take what it gives; those that do not need each other run side by side, and their
+/// handler takes, other resolvers among them, and may ask. In one round it runs once, however many
+/// take what it gives; those that do not need each other run side by side, and their
 /// questions leave together. Nothing of it is in the schema, and no client can supply it.
 ///
 /// ```

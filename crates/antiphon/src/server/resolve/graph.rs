@@ -21,6 +21,8 @@ pub(crate) struct Graph {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     of: TypeId,
+    /// The type, for people.
+    gives: &'static str,
     name: &'static str,
 }
 
@@ -38,11 +40,16 @@ impl Graph {
     }
 
     /// Comes to a resolver. Whether it is to be described now; then it has to be left.
-    pub(crate) fn enter(&mut self, of: TypeId, name: &'static str) -> bool {
-        let known = Known { of, name };
+    pub(crate) fn enter<T: 'static>(&mut self, name: &'static str) -> bool {
+        let known = Known {
+            of: TypeId::of::<T>(),
+            gives: std::any::type_name::<T>(),
+            name,
+        };
+        let of = known.of;
         if self.path.iter().any(|passed| passed.of == of) {
             self.path.push(known);
-            self.refuse("they wait for each other");
+            self.refuse("its resolvers wait for each other");
             self.path.pop();
             return false;
         }
@@ -52,11 +59,14 @@ impl Graph {
         // A point would end the name in the middle of a key.
         if name.is_empty() || name.contains('.') || name.chars().any(char::is_control) {
             self.refuse(format!(
-                "{name:?} is no name: it is empty, or has a point in it"
+                "{name:?} is no name for a resolver: it is empty, or has a point in it"
             ));
         }
-        if self.known.iter().any(|other| other.name == name) {
-            self.refuse(format!("two resolvers have the name `{name}`"));
+        if let Some(other) = self.known.iter().find(|other| other.name == name) {
+            let (one, other) = (other.gives, known.gives);
+            self.refuse(format!(
+                "two of its resolvers have the name `{name}`: those of `{one}` and `{other}`"
+            ));
         }
         self.known.push(known);
         self.path.push(known);
@@ -103,7 +113,10 @@ impl Graph {
             names(&whole)
         };
         if let Some((path, why)) = &self.wrong {
-            return Err(format!("of the resolvers {}: {why}", way(path)));
+            return Err(match path.is_empty() {
+                true => why.clone(),
+                false => format!("{why} ({})", way(path)),
+            });
         }
         for need in &self.needs {
             let taken = need.arguments.as_ref();
@@ -112,7 +125,9 @@ impl Graph {
                 Err(error) => Some(format!("takes arguments that have no schema: {error}")),
             };
             if let Some(misfit) = misfit {
-                return Err(format!("the resolver {} {misfit}", way(&need.path)));
+                let name = need.path.last().copied().unwrap_or_default();
+                let way = way(&need.path);
+                return Err(format!("the resolver `{name}` ({way}) {misfit}"));
             }
         }
         Ok(())
@@ -141,7 +156,7 @@ mod tests {
     }
 
     fn enter<T: 'static>(graph: &mut Graph, name: &'static str) -> bool {
-        graph.enter(TypeId::of::<T>(), name)
+        graph.enter::<T>(name)
     }
 
     fn refused(graph: &Graph) -> String {
@@ -167,7 +182,7 @@ mod tests {
         graph.leave();
         assert_eq!(
             refused(&graph),
-            "of the resolvers `order` → `backorder` → `stock` → `backorder`: they wait for each other"
+            "its resolvers wait for each other (`order` → `backorder` → `stock` → `backorder`)"
         );
     }
 
@@ -187,7 +202,7 @@ mod tests {
         enter::<Depot>(&mut graph, "stock");
         let told = refused(&graph);
         assert!(
-            told.contains("two resolvers have the name `stock`"),
+            told.contains("two of its resolvers have the name `stock`: those of "),
             "{told}"
         );
     }
@@ -212,8 +227,8 @@ mod tests {
         ));
         assert_eq!(
             refused(&graph),
-            "the resolver `order` → `backorder` → `stock` takes the argument `isbn`, which there is \
-             not; there is `title`"
+            "the resolver `stock` (`order` → `backorder` → `stock`) takes the argument `isbn`, which \
+             there is not; there is `title`"
         );
     }
 }

@@ -22,11 +22,11 @@ pub(super) type Running<'a, T> = Pin<Box<dyn Future<Output = Result<T, Stop>> + 
 pub(crate) struct Memo(Mutex<Vec<Node>>);
 
 struct Node {
+    /// What it gives.
     of: TypeId,
     name: &'static str,
-    /// What it has asked for so far, by place in the list.
-    takes: Vec<usize>,
-    done: bool,
+    /// What it waits for now, by place in the list.
+    waits_for: Vec<usize>,
     /// A [`Given`].
     given: Arc<dyn Any + Send + Sync>,
 }
@@ -38,8 +38,16 @@ pub(crate) struct Resolver {
     at: usize,
 }
 
+/// Somebody, perhaps a resolver, who waits for another.
+pub(super) struct Waiting<'m, T> {
+    pub(super) resolver: Resolver,
+    pub(super) given: Arc<Given<T>>,
+    memo: &'m Memo,
+    by: Option<Resolver>,
+}
+
 impl Memo {
-    /// Somebody, perhaps a resolver, is about to wait for another.
+    /// Somebody is about to wait for a resolver.
     ///
     /// # Errors
     /// If they would wait for each other, or if another has this name.
@@ -47,11 +55,10 @@ impl Memo {
         &self,
         name: &'static str,
         by: Option<Resolver>,
-    ) -> Result<(Resolver, Arc<Given<T>>), Fault> {
+    ) -> Result<Waiting<'_, T>, Fault> {
         let mut nodes = self.nodes();
         let of = TypeId::of::<T>();
-        let known = nodes.iter().position(|node| node.of == of);
-        let at = match known {
+        let at = match nodes.iter().position(|node| node.of == of) {
             Some(at) => at,
             None => {
                 if let Some(other) = nodes.iter().find(|node| are_alike(node.name, name)) {
@@ -61,8 +68,7 @@ impl Memo {
                 nodes.push(Node {
                     of,
                     name,
-                    takes: Vec::new(),
-                    done: false,
+                    waits_for: Vec::new(),
                     given: Arc::new(Given::<T>::new()),
                 });
                 nodes.len() - 1
@@ -70,20 +76,20 @@ impl Memo {
         };
         if let Some(by) = by {
             let mut path = Vec::new();
-            if !nodes[at].done && leads(&nodes, at, by.at, &mut path) {
-                path.push(nodes[at].name);
+            if leads(&nodes, at, by.at, &mut path, &mut Vec::new()) {
+                path.push(name);
                 let path = names(&path);
                 return Err(Fault::Circle { path });
             }
-            nodes[by.at].takes.push(at);
+            nodes[by.at].waits_for.push(at);
         }
         let given = nodes[at].given.clone().downcast();
-        let given = given.expect("a node is found by its type");
-        Ok((Resolver { name, at }, given))
-    }
-
-    pub(super) fn done(&self, resolver: Resolver) {
-        self.nodes()[resolver.at].done = true;
+        Ok(Waiting {
+            resolver: Resolver { name, at },
+            given: given.expect("a node is found by its type"),
+            memo: self,
+            by,
+        })
     }
 
     fn nodes(&self) -> MutexGuard<'_, Vec<Node>> {
@@ -91,13 +97,37 @@ impl Memo {
     }
 }
 
+/// Whoever has what it waited for, or has left, waits no longer.
+impl<T> Drop for Waiting<'_, T> {
+    fn drop(&mut self) {
+        if let Some(by) = self.by {
+            let mut nodes = self.memo.nodes();
+            let waits_for = &mut nodes[by.at].waits_for;
+            if let Some(at) = waits_for.iter().position(|at| *at == self.resolver.at) {
+                waits_for.swap_remove(at);
+            }
+        }
+    }
+}
+
 /// Whether one waits, through others or not, for the other; the names on the way.
-fn leads(nodes: &[Node], from: usize, to: usize, path: &mut Vec<&'static str>) -> bool {
-    // What waits does not wait in a circle so far, so this ends.
+fn leads(
+    nodes: &[Node],
+    from: usize,
+    to: usize,
+    path: &mut Vec<&'static str>,
+    seen: &mut Vec<usize>,
+) -> bool {
+    if seen.contains(&from) {
+        return false;
+    }
+    seen.push(from);
     path.push(nodes[from].name);
-    let waits = |at: &&usize| !nodes[**at].done;
+    let waits_for = &nodes[from].waits_for;
     let found = from == to
-        || (nodes[from].takes.iter().filter(waits)).any(|next| leads(nodes, *next, to, path));
+        || waits_for
+            .iter()
+            .any(|next| leads(nodes, *next, to, path, seen));
     if !found {
         path.pop();
     }
@@ -105,7 +135,7 @@ fn leads(nodes: &[Node], from: usize, to: usize, path: &mut Vec<&'static str>) -
 }
 
 /// Whether two resolvers of these names could have one key: `b.c` of `a` is `c` of `a.b`.
-pub(super) fn are_alike(one: &str, other: &str) -> bool {
+fn are_alike(one: &str, other: &str) -> bool {
     let begins = |long: &str, short: &str| {
         let rest = long.strip_prefix(short);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -117,4 +147,59 @@ pub(super) fn are_alike(one: &str, other: &str) -> bool {
 pub(super) fn names(path: &[&str]) -> String {
     let names: Vec<_> = path.iter().map(|name| format!("`{name}`")).collect();
     names.join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone)]
+    struct Hen;
+    #[derive(Clone)]
+    struct Egg;
+
+    fn waits<'m, T: Clone + Send + Sync + 'static>(
+        memo: &'m Memo,
+        name: &'static str,
+        by: Option<Resolver>,
+    ) -> Result<Waiting<'m, T>, String> {
+        memo.enter::<T>(name, by).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn whoever_has_left_waits_for_nobody() {
+        let memo = Memo::default();
+        let hen = waits::<Hen>(&memo, "hen", None).map(|it| it.resolver);
+        let egg = waits::<Egg>(&memo, "egg", None).map(|it| it.resolver);
+        let (hen, egg) = (hen.expect("new"), egg.expect("new"));
+        let waiting = waits::<Egg>(&memo, "egg", Some(hen)).expect("no circle");
+        let told = waits::<Hen>(&memo, "hen", Some(egg)).map(drop);
+        assert!(
+            told.expect_err("a circle")
+                .contains("`hen` → `egg` → `hen`")
+        );
+        drop(waiting);
+        waits::<Hen>(&memo, "hen", Some(egg)).expect("nobody waits any more");
+    }
+
+    #[test]
+    fn what_many_ways_lead_to_is_looked_at_once() {
+        // Layers of two, each of which waits for both of the next: 2^40 ways.
+        let node = |name, waits_for| Node {
+            of: TypeId::of::<Hen>(),
+            name,
+            waits_for,
+            given: Arc::new(()),
+        };
+        let layer = |at: usize| vec![2 * at, 2 * at + 1];
+        let mut nodes: Vec<_> = (0..40)
+            .flat_map(|at| [node("one", layer(at + 1)), node("other", layer(at + 1))])
+            .collect();
+        nodes.extend([node("one", vec![]), node("other", vec![])]);
+        nodes.push(node("end", vec![]));
+        let end = nodes.len() - 1;
+        assert!(!leads(&nodes, 0, end, &mut Vec::new(), &mut Vec::new()));
+        nodes[81].waits_for.push(end);
+        assert!(leads(&nodes, 0, end, &mut Vec::new(), &mut Vec::new()));
+    }
 }

@@ -73,7 +73,7 @@ pub trait Resolve<S>: Clone + Send + Sync + 'static {
     /// nobody else's.
     const NAME: &'static str;
 
-    /// Finds the value, or asks for it. Runs at most once in a round, however many take it.
+    /// Finds the value, or asks for it. Runs once in a round, however many take it.
     fn resolve(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
 
     /// What it takes from a call, [one by one](Description::takes). That is checked when whatever
@@ -130,28 +130,40 @@ impl Context<'_> {
     /// Takes what a resolver gives: how resolvers, extractors and layers do what
     /// [`Resolved<T>`](crate::Resolved) does for handlers.
     ///
+    /// There is one value of a type in a round, for layers and handlers alike, from whichever state
+    /// it was found first.
+    ///
+    /// Await it to its end: it runs as part of whoever takes it first. If that is dropped, the next
+    /// begins it anew; if it is kept and not polled, the next waits for it.
+    ///
     /// # Errors
     /// Those of the resolver. `-32603` if it waits for whoever asks here.
-    pub async fn resolve<T: Resolve<S>, S: Sync>(&self, state: &S) -> Result<T, Stop> {
+    pub async fn resolve<T, S>(&self, state: &S) -> Result<T, Stop>
+    where
+        T: Resolve<S>,
+        S: Sync,
+    {
         T::obtain(self, state).await
     }
 
-    async fn resolve_once<T: Resolve<S>, S: Sync>(&self, state: &S) -> Result<T, Stop> {
+    async fn resolve_once<T, S>(&self, state: &S) -> Result<T, Stop>
+    where
+        T: Resolve<S>,
+        S: Sync,
+    {
         let entered = self.memo().enter::<T>(T::NAME, self.resolver());
-        let (resolver, given) = entered.map_err(|fault| self.fault(fault))?;
+        let waiting = entered.map_err(|fault| self.fault(fault))?;
         let run = async || {
-            let call = self.within(resolver);
+            let call = self.within(waiting.resolver);
             // Boxed, since those that lead to each other have no size otherwise.
             let run: memo::Running<'_, T> = Box::pin(async {
                 // A layer may come to it before anybody has claimed the state.
                 call.ready().await?;
                 T::resolve(&call, state).await
             });
-            let ended = run.await;
-            self.memo().done(resolver);
-            ended.map_err(Into::into)
+            run.await.map_err(Into::into)
         };
-        match given.get_or_init(run).await {
+        match waiting.given.get_or_init(run).await {
             Ok(value) => Ok(value.clone()),
             Err(stop) => Err(stop.tell()),
         }
