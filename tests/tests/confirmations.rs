@@ -238,16 +238,16 @@ async fn other_values_are_another_question() {
         let paid = ask.confirm("pay", "Pay this?", Pay { ducats, reason })?;
         Ok(format!("{} {}", paid.ducats, paid.reason.len()))
     }
-    let long = |end: &str| "x".repeat(500) + end;
+    let long = |middle: &str| "x".repeat(250) + middle + &"x".repeat(250);
     let price = Price::new(Mutex::new((5, long("a"))));
     let server = Server::new("shop", "1.0").tool("pay", pay);
     let mut client = Connection::memory(server.with_state::<()>(price.clone()));
     let first = call(1, "pay", json!({}));
     let mut state = state_of(client.ask(&first).await.result());
     let yes = || json!({ "pay": accepts(true) });
-    // More to pay; then a reason whose beginning, which is shown, is the same.
-    for (ducats, end) in [(6, "a"), (6, "b")] {
-        *price.lock().expect("not poisoned") = (ducats, long(end));
+    // More to pay; then a reason of which all that is shown is the same.
+    for (ducats, middle) in [(6, "a"), (6, "b")] {
+        *price.lock().expect("not poisoned") = (ducats, long(middle));
         let asked = client.ask(&retry(&first, &state, yes())).await;
         state = state_of(asked.result());
         let message = &asked.result()["inputRequests"]["pay"]["params"]["message"];

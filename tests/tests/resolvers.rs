@@ -404,6 +404,51 @@ fn prompts_and_templates_are_checked_alike() {
     );
 }
 
+#[tokio::test]
+async fn what_is_spelt_is_text_whatever_else_it_is() {
+    #[derive(Clone)]
+    struct Spelt(String);
+    #[derive(Deserialize, JsonSchema)]
+    struct Id {
+        id: u32,
+    }
+    #[resolver]
+    async fn spelt(#[arg] id: String) -> Spelt {
+        Spelt(id)
+    }
+    async fn both(Args(Id { id }): Args<Id>, Resolved(Spelt(spelt)): Resolved<Spelt>) -> String {
+        format!("{id} {spelt}")
+    }
+    let server = Server::<()>::new("desk", "1.0").prompt("both", both);
+    let played = Script::new()
+        .get_prompt(&server, "both", json!({ "id": "007" }))
+        .await;
+    assert_eq!(played.text(), "7 007");
+    assert!(refused(Tool::<()>::new("both", both)).contains("as string, and it is integer"));
+}
+
+#[tokio::test]
+async fn a_question_is_no_failure() {
+    async fn wide(width: Result<Resolved<Width>, Stop>) -> String {
+        match width {
+            Ok(Resolved(Width(width))) => width.to_string(),
+            Err(stop) => format!("failed: {stop}"),
+        }
+    }
+    let server = Server::<()>::new("paint", "1.0").tool("wide", wide);
+    let played = Script::new()
+        .accept("width.size", json!({ "size": 3 }))
+        .call_tool(&server, "wide", ())
+        .await;
+    assert_eq!(played.text(), "3");
+    let declined = Script::new().decline("width.size");
+    let played = declined.call_tool(&server, "wide", ()).await;
+    assert_eq!(
+        played.text(),
+        "failed: The user declined to answer `width.size`."
+    );
+}
+
 #[derive(Clone)]
 struct Hen;
 #[derive(Clone)]

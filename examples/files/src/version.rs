@@ -2,24 +2,30 @@
 
 use std::time::UNIX_EPOCH;
 
-use cap_std::fs::Metadata;
+use cap_std::{fs::Metadata, time::SystemTime};
 use serde::Serialize;
 
 /// How a file is told from what it becomes when somebody writes to it.
 #[derive(Serialize, PartialEq, Eq, Debug)]
 pub(crate) struct Version {
     bytes: u64,
-    /// Seconds since the beginning of 1970, UTC; none where the file system does not say.
+    /// A date for people, and how much later it was; none where the file system does not say.
     modified: Option<String>,
 }
 
 impl Version {
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        let modified = metadata.modified().ok();
-        let since = modified.and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+        let modified = metadata.modified().ok().map(SystemTime::into_std);
+        let written = |time| {
+            let since = std::time::SystemTime::duration_since(&time, UNIX_EPOCH).ok()?;
+            // The year 10000 has no date there.
+            let time = Some(time).filter(|_| since.as_secs() < 253_402_300_800)?;
+            let (date, nanos) = (httpdate::fmt_http_date(time), since.subsec_nanos());
+            Some(format!("{date} + {nanos} ns"))
+        };
         Self {
             bytes: metadata.len(),
-            modified: since.map(|it| format!("{}.{:09}", it.as_secs(), it.subsec_nanos())),
+            modified: modified.and_then(written),
         }
     }
 }

@@ -59,8 +59,14 @@ impl fmt::Display for Misfit {
 }
 
 /// What is wrong with arguments that are `given` by one schema, and by name alone, for somebody who
-/// takes them as `wanted`. Types are compared, bounds are not.
-pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Option<Misfit> {
+/// takes them as `wanted`. Types are compared, bounds are not. What is `spelt`, as in prompts and URIs,
+/// is text whatever else it is.
+pub(crate) fn misfits(
+    wanted: &Object,
+    given: &Object,
+    others: &[&str],
+    spelt: bool,
+) -> Option<Misfit> {
     let known = members(given, "properties");
     let mut all: Vec<String> = known
         .into_iter()
@@ -119,7 +125,8 @@ pub(crate) fn misfits(wanted: &Object, given: &Object, others: &[&str]) -> Optio
             }
         };
         let needs = needed.contains(&&**name) && !present.contains(&&**name);
-        if !compare.fits(wanted, given, 0) {
+        let text = spelt && compare.wanted_type(wanted) == "string";
+        if !text && !compare.fits(wanted, given, 0) {
             let (wanted, given) = (compare.wanted_type(wanted), compare.given_type(given));
             return Some(match given.strip_suffix(" or null") {
                 // An `Option` is one more type, and may be left out.
@@ -383,7 +390,7 @@ mod tests {
                 json!({ "type": "object", "properties": { "x": schema }, "required": ["x"] });
             whole.as_object().cloned().expect("an object")
         };
-        misfits(&whole(wanted), &whole(given), &[]).map(|misfit| misfit.to_string())
+        misfits(&whole(wanted), &whole(given), &[], false).map(|misfit| misfit.to_string())
     }
 
     #[test]
@@ -483,10 +490,10 @@ mod tests {
             schema.as_object().cloned().expect("an object")
         };
         assert_eq!(
-            misfits(&with("string", "A"), &with("string", "B"), &[]),
+            misfits(&with("string", "A"), &with("string", "B"), &[], false),
             None
         );
-        assert!(misfits(&with("string", "A"), &with("integer", "A"), &[]).is_some());
+        assert!(misfits(&with("string", "A"), &with("integer", "A"), &[], false).is_some());
     }
 
     #[test]
@@ -496,7 +503,7 @@ mod tests {
             "properties": { "next": { "$ref": "#" }, "x": { "type": "string" } },
         });
         let list = list.as_object().expect("an object");
-        assert_eq!(misfits(list, list, &[]), None);
+        assert_eq!(misfits(list, list, &[], false), None);
     }
 
     #[test]
@@ -507,7 +514,7 @@ mod tests {
             "required": ["a"],
         }));
         let wanted = |text: Value, others: &[&str]| {
-            misfits(&schema(text), &given, others).map(|misfit| misfit.to_string())
+            misfits(&schema(text), &given, others, false).map(|misfit| misfit.to_string())
         };
         let c = json!({ "properties": { "c": { "type": "string" } } });
         assert_eq!(
@@ -527,6 +534,9 @@ mod tests {
                 .expect("closed")
                 .contains("and there is `b`")
         );
+        let open = schema(json!({ "allOf": [{ "properties": { "c": {} } }] }));
+        let c = schema(json!({ "properties": { "c": { "type": "string" } } }));
+        assert_eq!(misfits(&c, &open, &[], false), None);
         let opaque = wanted(json!({ "oneOf": [{}, {}] }), &[]).expect("opaque");
         assert!(opaque.contains("take a struct"), "{opaque}");
         assert_eq!(wanted(json!({ "type": "object" }), &[]), None);

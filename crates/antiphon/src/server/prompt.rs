@@ -133,7 +133,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         let input = self.input.transpose().map_err(|error| wrong(&error))?;
         let none = schema::no_input();
         let taken = input.as_ref().unwrap_or(&none);
-        (self.graph.check(&name, &taken.schema, &[])).map_err(|why| wrong(&why))?;
+        (self.graph.check(&name, &taken.schema, Some(&[]))).map_err(|why| wrong(&why))?;
         if let Some(input) = input {
             let spelt = SpeltChecker::new(&input).map_err(|error| wrong(&error))?;
             checker = Some(Arc::new(spelt));

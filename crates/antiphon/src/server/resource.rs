@@ -186,7 +186,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let input = self.input.transpose().map_err(|error| wrong(&error))?;
         let none = schema::no_input();
         let taken = input.as_ref().unwrap_or(&none);
-        (self.graph.check(&uri, &taken.schema, &variables)).map_err(|why| wrong(&why))?;
+        (self.graph.check(&uri, &taken.schema, Some(&variables))).map_err(|why| wrong(&why))?;
         if let Some(input) = input {
             checker = Some(SpeltChecker::new(&input).map_err(|error| wrong(&error))?);
             let arguments =

@@ -224,7 +224,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             true => Checker::lazy(&input.schema),
             false => Checker::compile(&input.schema).map_err(|error| bad_input(&error))?,
         };
-        (self.graph.check(&name, &input.schema, &[]))
+        (self.graph.check(&name, &input.schema, None))
             .map_err(|why| RegistrationError::new(format!("the tool `{name}`: {why}")))?;
         let headers = HeaderParams::of(&input.schema)
             .map_err(|error| wrong("a bad `x-mcp-header`", &error))?;

@@ -14,7 +14,7 @@ use antiphon_core::seal::{
     refusal::Refusal,
 };
 
-use super::{Leg, Opened};
+use super::{Leg, Opened, journal::SHORTEST};
 use crate::{
     raw::{self, Error},
     sealing::{
@@ -73,7 +73,8 @@ impl Leg<'_> {
         self.give_back().await;
         let holder = holder()?;
         let began = Instant::now();
-        let mut pause = Duration::from_millis(5);
+        let mut pause = SHORTEST;
+        let mut take_over = false;
         loop {
             let now = self.settings.now();
             let claim = Claim {
@@ -83,7 +84,7 @@ impl Leg<'_> {
                 now,
                 lease_until: now.after(LEASE),
                 keep_until: opened.claims.expires.after(SKEW),
-                take_over: self.settings.rerun,
+                take_over,
             };
             // A claim that is granted to somebody who has left would be lost.
             let ran_to_end = call.hold();
@@ -116,6 +117,11 @@ impl Leg<'_> {
                 {
                     return Err(Refusal::OtherAnswers.into());
                 }
+                Standing::Lost(_) if self.settings.rerun && !take_over => {
+                    let flow = opened.flow();
+                    tracing::warn!(%flow, "a call runs again, as who ran it was not heard of again");
+                    take_over = true;
+                }
                 Standing::Lost(_) => return Err(Refusal::OutcomeUnknown.into()),
                 _ if self.settings.replay == Replay::Refuse => {
                     return Err(Refusal::Replayed.into());
@@ -135,6 +141,10 @@ impl Leg<'_> {
                 Standing::Running(_) => {
                     if began.elapsed() >= self.settings.work {
                         return Err(Trouble::Busy);
+                    }
+                    if pause == SHORTEST {
+                        let flow = opened.flow();
+                        tracing::info!(%flow, "a state is being used elsewhere: waiting for that");
                     }
                     tokio::time::sleep(pause).await;
                     pause = (2 * pause).min(Duration::from_millis(250));

@@ -22,6 +22,9 @@ use crate::{
     },
 };
 
+/// The first pause of whoever waits for another; the next are longer.
+pub(super) const SHORTEST: Duration = Duration::from_millis(5);
+
 /// How it stands with a step that is to be done.
 pub(crate) enum Entering {
     /// Its work is to begin. If there is a journal, it is entered.
@@ -88,7 +91,8 @@ impl Dialogue {
         };
         let keep_until = self.deadline().after(SKEW);
         let began = Instant::now();
-        let mut pause = Duration::from_millis(5);
+        let mut pause = SHORTEST;
+        let mut take_over = false;
         loop {
             let now = settings.now();
             let entry = Entry {
@@ -98,7 +102,7 @@ impl Dialogue {
                 now,
                 lease_until: now.after(LEASE),
                 keep_until,
-                take_over: rerun,
+                take_over,
             };
             let entered = match journal.enter(&entry).await {
                 Ok(entered) => entered,
@@ -125,6 +129,13 @@ impl Dialogue {
                     self.warn(key, "a step was begun upon other answers");
                     return Err(Refused::Barred(Barred::Changed));
                 }
+                Entered::Unknown(_) if rerun && !take_over => {
+                    self.warn(
+                        key,
+                        "a step is done again, as it is not known whether it was done",
+                    );
+                    take_over = true;
+                }
                 Entered::Unknown(_) => {
                     self.warn(key, "it is not known whether a step was done");
                     return Err(Refused::Barred(Barred::Unknown));
@@ -134,6 +145,10 @@ impl Dialogue {
                     return Err(Trouble::Busy.into());
                 }
                 Entered::Running(_) => {
+                    if pause == SHORTEST {
+                        let flow = self.run().flow();
+                        tracing::info!(key, %flow, "a step is being done elsewhere: waiting for it");
+                    }
                     tokio::time::sleep(pause).await;
                     pause = (2 * pause).min(Duration::from_millis(250));
                 }

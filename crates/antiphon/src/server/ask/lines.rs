@@ -15,6 +15,8 @@ use serde_json::value::RawValue;
 
 /// Most characters of a value, or of a name, that are shown.
 const LONGEST: usize = 200;
+/// How many of them are the last ones, where it has more: a path says the most at its end.
+const LAST: usize = 60;
 /// Most lines.
 const MOST: usize = 32;
 /// Most marks on one letter; more of them reach into other lines.
@@ -59,32 +61,44 @@ fn fields(json: &str) -> Option<Vec<(String, &RawValue)>> {
 
 /// What is said about a value stands before it, where the value cannot say the same.
 fn line(message: &mut String, name: &str, json: &str) {
-    let mut shown = Shown::default();
     let text = match json.starts_with('"') {
         true => serde_json::from_str::<String>(json).ok(),
         false => None,
     };
-    match &text {
-        Some(text) => text.chars().for_each(|character| shown.quoted(character)),
+    let (count, shown) = match &text {
+        Some(text) => shown(text, Shown::quoted),
         // JSON is on one line and has its quotes escaped; what is invisible it leaves as it is.
-        None => json.chars().for_each(|character| shown.plain(character)),
-    }
+        None => shown(json, Shown::plain),
+    };
     message.push_str("\n- ");
     message.push_str(name);
-    if shown.count > LONGEST {
+    if count > LONGEST {
         let space = if name.is_empty() { "" } else { " " };
-        _ = write!(message, "{space}({LONGEST} of {} characters)", shown.count);
+        _ = write!(message, "{space}({LONGEST} of {count} characters)");
     }
-    if shown.count > LONGEST || !name.is_empty() {
+    if count > LONGEST || !name.is_empty() {
         message.push_str(": ");
     }
     match text {
-        Some(_) => _ = write!(message, "\"{}\"", shown.text),
-        None => message.push_str(&shown.text),
+        Some(_) => _ = write!(message, "\"{shown}\""),
+        None => message.push_str(&shown),
     }
-    if shown.count > LONGEST {
-        message.push('…');
+}
+
+/// How long a text is, and what is shown of it: all, or its beginning and its end.
+fn shown(text: &str, show: fn(&mut Shown, char)) -> (usize, String) {
+    let count = text.chars().count();
+    let part = |characters: &mut dyn Iterator<Item = char>| {
+        let mut shown = Shown::default();
+        characters.for_each(|character| show(&mut shown, character));
+        shown.text
+    };
+    if count <= LONGEST {
+        return (count, part(&mut text.chars()));
     }
+    let first = part(&mut text.chars().take(LONGEST - LAST));
+    let last = part(&mut text.chars().skip(count - LAST));
+    (count, format!("{first}…{last}"))
 }
 
 /// A name as it is, if it is one as programs have them; others are quoted.
@@ -97,19 +111,17 @@ fn named(name: &str) -> String {
     {
         return name.to_owned();
     }
-    let mut shown = Shown::default();
-    name.chars().for_each(|character| shown.quoted(character));
-    match shown.count > LONGEST {
-        false => format!("\"{}\"", shown.text),
-        true => format!("\"{}\"… ({} characters)", shown.text, shown.count),
+    let (count, shown) = shown(name, Shown::quoted);
+    match count > LONGEST {
+        false => format!("\"{shown}\""),
+        true => format!("\"{shown}\" ({count} characters)"),
     }
 }
 
-/// The beginning of a text, made visible, and how long all of it is.
+/// A text, made visible.
 #[derive(Default)]
 struct Shown {
     text: String,
-    count: usize,
     /// How many marks stand on the last letter; nothing where there is no letter to stand on.
     marks: Option<usize>,
     after_space: bool,
@@ -118,17 +130,13 @@ struct Shown {
 impl Shown {
     /// A character of what stands between quotes.
     fn quoted(&mut self, character: char) {
-        if matches!(character, '"' | '\\') && self.count < LONGEST {
+        if matches!(character, '"' | '\\') {
             self.text.push('\\');
         }
         self.plain(character);
     }
 
     fn plain(&mut self, character: char) {
-        self.count += 1;
-        if self.count > LONGEST {
-            return;
-        }
         let visible = match character {
             // Many of them move what follows to where a line begins.
             ' ' => !self.after_space,
@@ -308,17 +316,29 @@ mod tests {
     fn what_is_long_is_cut_and_says_so() {
         let fits = "é".repeat(LONGEST);
         assert_eq!(shown(json!({ "a": fits })), format!("\n- a: \"{fits}\""));
+        let (first, last) = ("é".repeat(140), "é".repeat(60));
         let told = shown(json!({ "a": format!("{fits}\"") }));
-        assert_eq!(told, format!("\n- a (200 of 201 characters): \"{fits}\"…"));
+        let end = format!("{}\\\"", "é".repeat(59));
+        assert_eq!(
+            told,
+            format!("\n- a (200 of 201 characters): \"{first}…{end}\"")
+        );
         let told = shown(format!("{fits}{fits}"));
-        assert_eq!(told, format!("\n- (200 of 400 characters): \"{fits}\"…"));
+        assert_eq!(
+            told,
+            format!("\n- (200 of 400 characters): \"{first}…{last}\"")
+        );
         let list = vec![1; 300];
         let told = shown(json!({ "a": list }));
-        let start = "[1".to_owned() + &",1".repeat(99);
-        assert_eq!(told, format!("\n- a (200 of 601 characters): {start}…"));
+        let (first, last) = ("[1".to_owned() + &",1".repeat(69), "1,".repeat(29) + "1]");
+        assert_eq!(
+            told,
+            format!("\n- a (200 of 601 characters): {first}…{last}")
+        );
         let name = "n".repeat(201);
         let told = shown(json!({ &name: 1 }));
-        assert_eq!(told, format!("\n- \"{}\"… (201 characters): 1", &name[1..]));
+        let (first, last) = ("n".repeat(140), "n".repeat(60));
+        assert_eq!(told, format!("\n- \"{first}…{last}\" (201 characters): 1"));
         let told = shown(vec![0; 40]);
         assert!(told.ends_with("\n- 32: 0\n- (and 8 more)"), "{told}");
         assert!(!shown(vec![0; 32]).contains("more"));

@@ -265,7 +265,8 @@ impl<W> Once<W> {
     ///
     /// With a [journal](crate::sealing::Sealing::journal), a step that was begun by a process that
     /// was not heard of again ends the call, because nobody knows how far it came. Without a
-    /// journal this changes nothing.
+    /// journal this changes nothing; and where states are used once, the call gets here again only
+    /// with [`Sealing::rerun_if_unknown`](crate::sealing::Sealing::rerun_if_unknown).
     ///
     /// ```
     /// # use antiphon::{Ask, Stop};

@@ -97,7 +97,8 @@ pub trait FromCall<S>: Sized + Send + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an extractor that may be absent",
     label = "`Option<{Self}>` is not an extractor",
-    note = "take `{Self}` without `Option` if it is an extractor; if a client may leave out an argument, it is an `Option` inside the struct in `Args`"
+    note = "take `{Self}` without `Option` if it is an extractor; if a client may leave out an argument, it is an `Option` inside the struct in `Args`",
+    note = "what a resolver asks for and a user may decline is a `Resolved<Answer<T>>`"
 )]
 pub trait OptionalFromCall<S>: Sized + Send + 'static {
     /// See [`FromCall::ASKS`].

@@ -96,7 +96,7 @@ impl Graph {
     }
 
     /// Compares what the resolvers of a handler take with what there is: the arguments of this
-    /// schema, and others of which only the names are known.
+    /// schema, and, where arguments are spelt, others of which only the names are known.
     ///
     /// # Errors
     /// What is wrong, and the way from the handler to the resolver.
@@ -104,7 +104,7 @@ impl Graph {
         &self,
         handler: &str,
         schema: &Map<String, Value>,
-        others: &[&str],
+        spelt: Option<&[&str]>,
     ) -> Result<(), String> {
         let way = |path: &[&str]| {
             let whole: Vec<_> = std::iter::once(handler)
@@ -121,7 +121,11 @@ impl Graph {
         for need in &self.needs {
             let taken = need.arguments.as_ref();
             let misfit = match taken {
-                Ok(taken) => misfits(&taken.schema, schema, others).map(|it| it.to_string()),
+                Ok(taken) => {
+                    let others = spelt.unwrap_or_default();
+                    let misfit = misfits(&taken.schema, schema, others, spelt.is_some());
+                    misfit.map(|misfit| misfit.to_string())
+                }
                 Err(error) => Some(format!("takes arguments that have no schema: {error}")),
             };
             if let Some(misfit) = misfit {
@@ -168,7 +172,7 @@ mod tests {
             panic!("an object")
         };
         graph
-            .check("order", &order, &[])
+            .check("order", &order, None)
             .expect_err("something is wrong")
     }
 

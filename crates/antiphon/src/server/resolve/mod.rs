@@ -65,7 +65,7 @@ pub(crate) use self::{
 #[diagnostic::on_unimplemented(
     message = "nothing resolves `{Self}` for a server whose state is `{S}`",
     label = "no resolver",
-    note = "a resolver is an `async fn` with `#[resolver]` that returns a `{Self}`, or a `Result` with one",
+    note = "a resolver of `T` is an `async fn` with `#[resolver]` that returns a `T`, or a `Result` with one; it also gives an `Answer<T>`",
     note = "all that it takes must be there too: look at its own arguments, and at what those of its resolvers are"
 )]
 pub trait Resolve<S>: Clone + Send + Sync + 'static {
