@@ -16,12 +16,15 @@ use antiphon::{
     testing::guard_contract,
 };
 
-use crate::told;
+use crate::{TICK, earlier, told};
 
 /// What is wrong with a guard.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Flaw {
+    LetsGoATickEarly,
+    HoldsATickLonger,
     ForgetsEarly,
+    ForgetsATickEarly,
     ForgetsWhenBusy,
     LooksThenWrites,
     LooksThenTakesOver,
@@ -78,6 +81,9 @@ impl Flawed {
     fn told(&self, mut claim: Claim) -> Claim {
         let known = self.known(&claim.id);
         match self.flaw {
+            Flaw::LetsGoATickEarly => claim.lease_until = earlier(claim.lease_until),
+            Flaw::HoldsATickLonger => claim.lease_until = claim.lease_until.after(TICK),
+            Flaw::ForgetsATickEarly => claim.keep_until = earlier(claim.keep_until),
             Flaw::ForgetsEarly => claim.keep_until = claim.now.after(Duration::from_secs(1200)),
             Flaw::TakesOverUnasked => claim.take_over = true,
             Flaw::NeverLetsTakeOver => claim.take_over = false,
@@ -256,6 +262,15 @@ impl Guard for Flawed {
 #[tokio::test]
 async fn a_flawed_guard_is_told_what_is_wrong() {
     let flaws = [
+        (Flaw::LetsGoATickEarly, "others find the state running"),
+        (
+            Flaw::HoldsATickLonger,
+            "a claim is lost once its lease is over",
+        ),
+        (
+            Flaw::ForgetsATickEarly,
+            "nothing is forgotten before its time",
+        ),
         (Flaw::ForgetsEarly, "nothing is forgotten before its time"),
         (
             Flaw::ForgetsWhenBusy,

@@ -17,9 +17,8 @@ use antiphon::{
     testing::journal_contract,
 };
 
-use crate::told;
+use crate::{TICK, earlier, told};
 
-const TICK: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// What is wrong with a journal.
@@ -235,10 +234,6 @@ impl Slipping {
         }
         Ok(())
     }
-}
-
-fn earlier(moment: Moment) -> Moment {
-    Moment::from_millis(moment.as_millis() - 1)
 }
 
 impl Journal for Slipping {

@@ -114,3 +114,10 @@ pub(crate) fn told(
     assert!(message.starts_with(&begin), "{flaw}: {message}");
     assert!(message.contains(rule), "{flaw}: {message}");
 }
+
+/// The least difference that a store can be told.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
+
+pub(crate) fn earlier(moment: Moment) -> Moment {
+    Moment::from_millis(moment.as_millis() - 1)
+}

@@ -29,6 +29,7 @@
 
 mod guard;
 mod journal;
+mod lease;
 mod play;
 mod played;
 mod rehearsal;
