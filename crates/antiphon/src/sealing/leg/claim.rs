@@ -45,7 +45,11 @@ impl Leg<'_> {
         let (Some(opened), None) = (&self.opened, self.claimed.get()) else {
             return Ok(Claimed::Run);
         };
-        let _claiming = self.claiming.lock().await;
+        // Nearly always nobody else is at it.
+        let _claiming = match self.claiming.try_lock() {
+            Ok(claiming) => claiming,
+            Err(_) => self.claiming.lock().await,
+        };
         if self.claimed.get().is_some() {
             return Ok(Claimed::Run);
         }
