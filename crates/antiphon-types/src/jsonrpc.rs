@@ -523,6 +523,11 @@ mod tests {
     }
 
     #[test]
+    fn zero_has_no_sign() {
+        assert_eq!(RequestId::from_raw("-0"), RequestId::from_raw("0"));
+    }
+
+    #[test]
     fn other_ids_are_refused() {
         for text in [
             "null",
