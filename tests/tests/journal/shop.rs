@@ -100,6 +100,7 @@ impl App {
             .tool("panics", panics)
             .tool("late", late)
             .tool("delete", delete)
+            .tool("delete_first", delete_first)
             .sealing(sealing)
             .with_state(self.clone())
     }
@@ -219,6 +220,14 @@ async fn delete(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
     let (path, _) = agreed.into_parts();
     let path = path.to_owned();
     ask.once("note", async || Ok(path)).await
+}
+
+/// Does it upon a yes, and asks something else.
+async fn delete_first(State(app): State<App>, ask: Ask) -> Result<String, Stop> {
+    let agreed = ask.confirm("delete", "Delete this?", "a.txt")?;
+    app.effect().await?;
+    let Name { name } = ask.form("a", "Who?")?;
+    Ok(format!("{name} deleted {}", *agreed))
 }
 
 /// Two who do one thing, of whom one says that it may be done again.

@@ -170,6 +170,23 @@ async fn a_yes_is_not_used_twice_because_the_journal_is_away() {
     assert_eq!(app.effects(), 1);
 }
 
+/// Nothing was answered, and yet the same yes is not good for a second try.
+#[tokio::test]
+async fn a_yes_is_not_used_twice_because_questions_cannot_be_sealed() {
+    let (app, codec) = (App::default(), Away::default());
+    let sealing = Sealing::codec(codec.clone()).audience("shop");
+    let mut shop = app.connect(sealing.journal(app.diary.clone()));
+    let first = call(1, "delete_first", json!({}));
+    let state = state_of(shop.ask(&first).await.result());
+    let yes = json!({ "action": "accept", "content": { "confirm": true } });
+    let yes = retry(&first, &state, json!({ "delete": yes }));
+    codec.0.store(true, Ordering::SeqCst);
+    shop.ask(&yes).await.refused(-32603, 200);
+    codec.0.store(false, Ordering::SeqCst);
+    shop.ask(&yes).await.refused(-32602, 200);
+    assert_eq!(app.effects(), 1);
+}
+
 #[tokio::test]
 async fn nothing_is_done_when_it_could_have_been_forgotten() {
     let app = App::default();
