@@ -81,6 +81,34 @@ async fn a_failure_is_written_and_may_be_tried_again() {
     assert_eq!(end, "Eve, 1, thanks");
 }
 
+/// Whoever waits for another says so, and so does whoever does again what may have been done.
+#[tokio::test]
+async fn who_waits_and_what_is_done_again_is_logged() {
+    let (log, _listening) = Log::of_everything();
+    let app = App::waiting();
+    app.harmless.store(true, Ordering::SeqCst);
+    let server = app.server(app.journalled());
+    let mut one = Connection::memory(server.clone());
+    let mut two = Connection::memory(server);
+    let ada = asked_a(&mut one, "charge").await("Ada");
+    one.send(&ada).await;
+    until(|| app.effects() == 1).await;
+    two.send(&ada).await;
+    until(|| {
+        log.text()
+            .contains("a step is being done elsewhere: waiting for it")
+    })
+    .await;
+    assert!(!log.text().contains("a step is done again"));
+    app.clock.forward(31);
+    until(|| app.effects() == 2).await;
+    assert!(log.text().contains("WARN"));
+    assert!(
+        log.text()
+            .contains("a step is done again, as it is not known whether it was done")
+    );
+}
+
 /// What was begun upon other answers is neither used nor done again, whatever became of it.
 #[tokio::test]
 async fn other_answers_get_neither_the_result_nor_another_effect() {
