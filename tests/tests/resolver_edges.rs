@@ -10,8 +10,8 @@ use std::{
 };
 
 use antiphon::{
-    Answer, Args, Ask, Client, Context, Form, FromCall, Layer, Next, Outcome, Resolve, Resolved,
-    Server, State, Stop, Tool, memory, resolver,
+    Answer, Args, Ask, Client, Context, Form, Layer, Next, Outcome, Resolve, Resolved, Server,
+    State, Stop, Tool, memory, resolver,
     schemars::{self, JsonSchema},
     sealing::Sealing,
     store::{Claim, Ending, Guard, Holder, MemoryStore, Moment, Standing, StateId, Storing},
@@ -62,8 +62,8 @@ fn types_that_hold_themselves_twice_are_compared_to_an_end() {
 }
 
 /// `b.c` of the one would be `c` of the other.
-#[tokio::test]
-async fn names_whose_keys_could_be_the_same_are_refused_early_and_late() {
+#[test]
+fn names_whose_keys_could_be_the_same_are_refused() {
     #[derive(Clone)]
     struct One;
     #[derive(Clone)]
@@ -82,26 +82,6 @@ async fn names_whose_keys_could_be_the_same_are_refused_early_and_late() {
     async fn both(_: Resolved<One>, _: Resolved<Two>) {}
     let refused = told(Tool::new("both", both)).expect("refused");
     assert!(refused.contains("\"a.b\" is no name"), "{refused}");
-
-    /// Takes them behind everybody's back.
-    struct Sly;
-    impl FromCall<()> for Sly {
-        const ASKS: bool = true;
-        async fn from_call(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
-            call.resolve::<One, _>(state).await?;
-            call.resolve::<Two, _>(state).await?;
-            Ok(Self)
-        }
-    }
-    async fn sly(_: Sly) {}
-    let server = Server::<()>::new("tests", "1.0").tool("sly", sly);
-    let client = Client::new("tests", "1.0").connect(memory(server)).await;
-    let called = client.expect("in memory").call_tool("sly", json!({})).await;
-    let refused = called.expect_err("an error").to_string();
-    assert!(
-        refused.contains("`a`") && refused.contains("`a.b`"),
-        "{refused}"
-    );
 }
 
 #[tokio::test]

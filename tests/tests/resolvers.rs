@@ -1,5 +1,6 @@
 //! What handlers declare to need is found, or asked for, before they run.
 
+use std::marker::PhantomData;
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU32, Ordering},
@@ -557,23 +558,38 @@ async fn two_of_one_name_are_refused_early_and_late() {
     async fn two() -> Two {
         Two
     }
-    /// Takes them behind everybody's back.
-    struct Sly;
-    impl FromCall<()> for Sly {
-        const ASKS: bool = true;
-        async fn from_call(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
-            call.resolve::<One, _>(state).await?;
-            call.resolve::<Two, _>(state).await?;
+    /// Its keys could be those of `same`.
+    #[derive(Clone)]
+    struct Three;
+    impl Resolve<()> for Three {
+        const NAME: &'static str = "same.too";
+
+        async fn resolve(_: &Context<'_>, (): &()) -> Result<Self, Stop> {
             Ok(Self)
         }
     }
-    async fn sly(_: Sly) {}
-    let server = Server::<()>::new("tests", "1.0").tool("sly", sly);
-    let told = error_of(server, "sly").await;
+    /// Takes two behind everybody's back.
+    struct Sly<T>(PhantomData<T>);
+    impl<T: Resolve<()>> FromCall<()> for Sly<T> {
+        const ASKS: bool = true;
+        async fn from_call(call: &Context<'_>, state: &()) -> Result<Self, Stop> {
+            call.resolve::<One, _>(state).await?;
+            call.resolve::<T, _>(state).await?;
+            Ok(Self(PhantomData))
+        }
+    }
+    async fn same(_: Sly<Two>) {}
+    async fn alike(_: Sly<Three>) {}
+    let server = Server::<()>::new("tests", "1.0")
+        .tool("same", same)
+        .tool("alike", alike);
+    let told = error_of(server.clone(), "same").await;
     assert!(
         told.contains("two resolvers have the name `same`"),
         "{told}"
     );
+    let told = error_of(server, "alike").await;
+    assert!(told.contains("`same` and `same.too`"), "{told}");
 }
 
 #[tokio::test]
