@@ -118,6 +118,47 @@ pub trait Transport: Send + Sync + 'static {
         0
     }
 
+    /// Sends a message that has no answer of its own: a notification, or the answer to a request of
+    /// the server's. Only servers of the older revisions are sent any, and `version` is the one
+    /// that was settled on.
+    ///
+    /// # Errors
+    /// When it could not be handed over.
+    fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        _ = (version, message);
+        Box::pin(async {
+            Err(Error::transport(
+                "this transport carries nothing but requests and their answers",
+            ))
+        })
+    }
+
+    /// The handshake of an older revision is done. From here on the server may speak of its own
+    /// accord, so a transport that has to listen for that begins to; what it hears that belongs to
+    /// no request goes to its [`Events`].
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        _ = version;
+        Box::pin(async {})
+    }
+
+    /// Forgets what was agreed on with the server, so that a handshake can begin: a session that
+    /// is no longer known, a process that has exited.
+    ///
+    /// # Errors
+    /// When the server cannot be reached any more.
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Goes over to whatever was spoken before this transport: from Streamable HTTP to the HTTP
+    /// and server-sent events of 2024-11-05. Whether there is such a thing at all.
+    ///
+    /// # Errors
+    /// When there is, and the server does not speak it.
+    fn fall_back(&self) -> Pending<'_, Result<bool, Error>> {
+        Box::pin(async { Ok(false) })
+    }
+
     /// Ends the connection in good order.
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(async {})
