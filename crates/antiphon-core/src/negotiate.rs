@@ -41,6 +41,32 @@ impl Fault {
     }
 }
 
+/// Which rules a message is read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// Those of 2026-07-28 and later: it stands alone.
+    Modern,
+    /// Those of the revisions that open with `initialize`.
+    Legacy,
+}
+
+/// Which rules a message is read by, where both are served (wire.md 10.1, steps 6 and 17). The
+/// body decides; the header only where the body says nothing.
+pub fn era(message: &Message<'_>, header: Header<'_>) -> Era {
+    let opens = message.method() == "initialize";
+    let is_legacy = |text: &str| Version::LEGACY.iter().any(|it| it.as_str() == text);
+    let is_modern = |text: &str| Version::MODERN.iter().any(|it| it.as_str() == text);
+    match (&message.params.meta.version, header) {
+        // ERA-S-04: unless it names a revision that has it.
+        (Slot::Text(version), _) if opens && is_legacy(version) => Era::Legacy,
+        (Slot::Absent, Header::None | Header::Absent) => Era::Legacy,
+        (Slot::Absent, Header::Value(text)) if is_legacy(text) => Era::Legacy,
+        // AMB-05: a handshake under a version that nobody knows is one all the same.
+        (Slot::Absent, Header::Value(text)) if opens && !is_modern(text) => Era::Legacy,
+        _ => Era::Modern,
+    }
+}
+
 /// Checks the protocol version and the required metadata of a request.
 ///
 /// `header` is what `MCP-Protocol-Version` says, or [`Header::None`] on transports without
@@ -338,6 +364,38 @@ mod tests {
         for code in [-32601, -32602, -32700, -32000, 7] {
             assert!(matches!(error(code, json!({})).0, Verdict::Legacy(_)));
         }
+    }
+
+    /// ERA-S-02 to ERA-S-04, AMB-05, LHTTP-S-27.
+    #[test]
+    fn the_body_decides_about_the_era() {
+        let of = |method: &str, header, meta: &str| {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"a":1{meta}}}}}"#
+            );
+            era(&Message::parse(&text).expect("JSON"), header)
+        };
+        let modern = meta(r#""2026-07-28""#, CAPS);
+        let older = meta(r#""2025-11-25""#, "");
+        for header in [Header::None, Header::Absent, Header::Value("2025-06-18"), Header::Value(NOW)] {
+            assert_eq!(of("tools/list", header, &modern), Era::Modern);
+            assert_eq!(of("initialize", header, &modern), Era::Modern);
+            assert_eq!(of("tools/list", header, &older), Era::Modern);
+            assert_eq!(of("initialize", header, &older), Era::Legacy);
+        }
+        for (header, any, opening) in [
+            (Header::None, Era::Legacy, Era::Legacy),
+            (Header::Absent, Era::Legacy, Era::Legacy),
+            (Header::Value("2024-11-05"), Era::Legacy, Era::Legacy),
+            (Header::Value(NOW), Era::Modern, Era::Modern),
+            (Header::Value("v999"), Era::Modern, Era::Legacy),
+            (Header::Malformed, Era::Modern, Era::Modern),
+        ] {
+            assert_eq!(of("tools/list", header, ""), any, "{header:?}");
+            assert_eq!(of("initialize", header, ""), opening, "{header:?}");
+            assert_eq!(of("tools/list", header, r#","_meta":{"progressToken":1}"#), any);
+        }
+        assert_eq!(of("tools/list", Header::None, &meta("7", "")), Era::Modern);
     }
 
     /// ERA-S-04, ERA-S-05, AMB-05.

@@ -161,6 +161,52 @@ fn write_meta(
     Ok(())
 }
 
+/// Writes a result response of the revisions that open with a handshake: `result`, which serialises
+/// as an object, and nothing else.
+///
+/// # Errors
+/// When it does not serialise; `out` is then as it was.
+pub fn bare_result(
+    out: &mut Vec<u8>,
+    id: &str,
+    result: &(impl Serialize + ?Sized),
+) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(HEAD);
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(br#","result":"#);
+    if let Err(error) = serde_json::to_writer(&mut *out, result) {
+        out.truncate(start);
+        return Err(error);
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// Writes a request of a server's to a client of the revisions that have such.
+///
+/// # Errors
+/// When `params` does not serialise; `out` is then as it was.
+pub fn server_request(
+    out: &mut Vec<u8>,
+    id: u64,
+    method: &str,
+    params: &(impl Serialize + ?Sized),
+) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(HEAD);
+    _ = write!(out, "{id}");
+    out.extend_from_slice(br#","method":""#);
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(br#"","params":"#);
+    if let Err(error) = serde_json::to_writer(&mut *out, params) {
+        out.truncate(start);
+        return Err(error);
+    }
+    out.push(b'}');
+    Ok(())
+}
+
 /// Writes an error response; without an `id` when none could be read (BASE-S-06).
 pub fn error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorObject) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
@@ -241,6 +287,17 @@ pub fn notification(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_older_revisions_are_bare() {
+        let mut out = Vec::new();
+        bare_result(&mut out, "7", &serde_json::json!({"a": 1})).expect("written");
+        assert_eq!(out, br#"{"jsonrpc":"2.0","id":7,"result":{"a":1}}"#);
+        out.clear();
+        server_request(&mut out, 3, "roots/list", &serde_json::json!({})).expect("written");
+        let text = br#"{"jsonrpc":"2.0","id":3,"method":"roots/list","params":{}}"#;
+        assert_eq!(out, text);
+    }
     use antiphon_types::InputRequest;
     use serde_json::{Map, Value, json};
 

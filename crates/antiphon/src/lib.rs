@@ -62,6 +62,8 @@ pub mod form;
     feature = "macros"
 ))]
 pub mod guide;
+#[cfg(feature = "server")]
+pub mod legacy;
 #[cfg(any(feature = "server", feature = "client"))]
 mod links;
 #[cfg(feature = "server")]

@@ -19,7 +19,7 @@ use crate::raw::{Call, CallTool, Service};
 
 /// The modern methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(crate) enum Method {
     Discover,
     ListTools,
     CallTool,
@@ -34,7 +34,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         match name {
             "tools/call" => Self::CallTool,
             "tools/list" => Self::ListTools,
@@ -51,7 +51,7 @@ impl Method {
     }
 
     /// Whether its feature is on offer (DISC-S-05).
-    fn is_offered(self, name: &str, offered: &ServerCapabilities) -> bool {
+    pub(crate) fn is_offered(self, name: &str, offered: &ServerCapabilities) -> bool {
         match self {
             Self::CallTool | Self::ListTools => offered.tools.is_some(),
             Self::ListPrompts | Self::GetPrompt => offered.prompts.is_some(),
@@ -100,13 +100,18 @@ fn header<'h>(headers: Option<&'h HeaderMap>, name: &HeaderName) -> Header<'h> {
     }
 }
 
+/// What `MCP-Protocol-Version` says.
+pub(crate) fn version_header(headers: Option<&HeaderMap>) -> Header<'_> {
+    header(headers, &PROTOCOL_VERSION)
+}
+
 /// AMB-02, steps 1 to 7.
 pub(super) fn request(
     message: &Message<'_>,
     headers: Option<&HeaderMap>,
     endpoint: &Inner,
 ) -> Result<(Version, Method), Fault> {
-    let version = negotiate::admit(message, header(headers, &PROTOCOL_VERSION), SERVED)?;
+    let version = negotiate::admit(message, version_header(headers), SERVED)?;
     let name = message.method();
     check_method(header(headers, &MCP_METHOD), name)?;
     let method = Method::of(name);
@@ -188,7 +193,7 @@ pub(super) fn notification(
 ) -> Result<(), Fault> {
     let served = |text: &str| SERVED.iter().any(|version| version.as_str() == text);
     let version = message.params.meta.version.as_str();
-    let fault = match (header(headers, &PROTOCOL_VERSION), version) {
+    let fault = match (version_header(headers), version) {
         (Header::Value(header), Some(body)) if header != body => Some(Fault::bad_request(
             ErrorObject::header_mismatch("MCP-Protocol-Version differs from the body"),
         )),

@@ -28,7 +28,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn error(id: Option<&str>, status: u16, error: &ErrorObject) -> Self {
+    pub(crate) fn error(id: Option<&str>, status: u16, error: &ErrorObject) -> Self {
         let mut json = Vec::with_capacity(160);
         write::error(&mut json, id, error);
         Self::Message { status, json }
@@ -120,7 +120,7 @@ fn may_name_a_result(kind: &str) -> bool {
 }
 
 /// Nothing is asked that this request's client cannot answer (MRTR-S-20 to MRTR-S-23).
-fn gate(call: &Call<'_>, input: &InputRequired) -> Result<(), ErrorObject> {
+pub(crate) fn gate(call: &Call<'_>, input: &InputRequired) -> Result<(), ErrorObject> {
     if let Some(key) = input.duplicate_key() {
         tracing::error!(method = call.method, key, "two questions under one key");
         let error = format!("Internal error: two questions under the key `{key}`");

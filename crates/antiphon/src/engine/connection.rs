@@ -24,7 +24,11 @@ use super::{
     running::Running,
     unattended::LONGEST,
 };
-use crate::{auth::Principal, raw::Transport};
+use crate::{
+    auth::Principal,
+    legacy::{Channel, Way},
+    raw::Transport,
+};
 
 /// How long calls may go on after the client has closed its side.
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
@@ -36,6 +40,8 @@ pub(crate) struct Connection {
     lines: Arc<Lines>,
     in_flight: Arc<InFlight>,
     tasks: TaskTracker,
+    /// What is known of a client of an older revision, if such are served.
+    legacy: Option<Arc<Channel>>,
 }
 
 impl Connection {
@@ -45,18 +51,30 @@ impl Connection {
         principal: Option<Principal>,
         lines: Arc<Lines>,
     ) -> Self {
+        let in_flight = Arc::<InFlight>::default();
+        let legacy = (endpoint.inner().legacy.served)
+            .then(|| Arc::new(Channel::new(lines.clone(), in_flight.clone())));
         Self {
             endpoint,
             transport,
             principal: principal.map(Arc::new),
             lines,
-            in_flight: Arc::default(),
+            in_flight,
             tasks: TaskTracker::new(),
+            legacy,
         }
     }
 
-    /// Takes one message.
+    /// Takes what came: one message, or several where the client's revision has such.
     pub(crate) fn receive(&self, body: Bytes) {
+        let batch = self.legacy.as_ref().and_then(|legacy| legacy.batch(&body));
+        match batch {
+            None => self.take(body),
+            Some(messages) => messages.into_iter().for_each(|message| self.take(message)),
+        }
+    }
+
+    fn take(&self, body: Bytes) {
         let outbox = Arc::new(Outbox::on(self.lines.clone()));
         let inbound = Inbound {
             body,
@@ -65,6 +83,7 @@ impl Connection {
             principal: self.principal.clone(),
             in_flight: Some(self.in_flight.clone()),
             mounted: false,
+            legacy: self.legacy.clone().map(Way::Channel),
         };
         let mut request = Running {
             answer: Box::pin(dispatch::answer(

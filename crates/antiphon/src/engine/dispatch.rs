@@ -8,9 +8,9 @@ use std::{pin::pin, sync::Arc};
 
 use antiphon_core::{
     depth,
-    envelope::{self, Message, Shape, Slot},
+    envelope::{self, Message, Meta, Shape, Slot},
 };
-use antiphon_types::{ErrorObject, RequestId, Version};
+use antiphon_types::{CompleteResult, ErrorObject, RequestId, Version};
 use bytes::Bytes;
 use http::request::Parts;
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use super::{
     admit::{self, Method},
     answer::{Answer, Writer, legal, status},
-    endpoint::{Endpoint, Inner},
+    endpoint::{Endpoint, Inner, Place},
     inflight::{Entered, InFlight},
     listen,
     observe::Observation,
@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     auth::Principal,
+    legacy::{self, Way},
     raw::{Answering, Call, Lazy, Observed, Outgoing, Transport},
 };
 
@@ -40,6 +41,8 @@ pub(crate) struct Inbound {
     pub(crate) in_flight: Option<Arc<InFlight>>,
     /// Whether it came through somebody else's server, which does not start the service.
     pub(crate) mounted: bool,
+    /// How clients of older revisions are known, if they are served.
+    pub(crate) legacy: Option<Way>,
 }
 
 /// Answers one message.
@@ -67,7 +70,15 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
         );
         return Answer::error(message.id(), 400, &ErrorObject::invalid_request(text));
     }
-    match message.shape() {
+    let shape = message.shape();
+    if legacy::concerns(&message, shape, &inbound) {
+        let answer = legacy::answer(&served, &message, text, &inbound, &outbox);
+        // Not a part of this future, which every modern request pays for.
+        if let Some(answer) = Box::pin(answer).await {
+            return answer;
+        }
+    }
+    match shape {
         Shape::Request => {}
         Shape::Notification => return notification(&message, &inbound),
         Shape::Response if outbox.is_on_lines() => {
@@ -124,28 +135,26 @@ impl Request<'_> {
             let answer = Answer::error(Some(id), status, error);
             (answer, Observed::Error(error.code))
         };
-        let _entered = match enter(self.inbound, id, self.outbox) {
+        let in_flight = self.inbound.in_flight.as_ref();
+        let entered = in_flight.map(|in_flight| enter(in_flight, id, self.outbox));
+        let _entered = match entered.transpose() {
             Ok(entered) => entered,
             Err(error) => return refused(400, &error),
         };
-        let Some(_place) = endpoint.admit_call() else {
-            tracing::warn!(
-                limit = endpoint.limits.calls,
-                "refused: too many calls; see Limits::calls"
-            );
-            let error = "The server is at its limit of running calls; try again";
-            return refused(503, &ErrorObject::internal(error));
+        let _place = match place(endpoint) {
+            Ok(place) => place,
+            Err(refusal) => return refused(refusal.status, &refusal.error),
         };
-        if self.inbound.mounted
-            && !endpoint.lifecycle.is_held()
-            && self.served.start_on_demand().await.is_err()
-        {
-            return refused(200, &ErrorObject::internal("The server is not running"));
+        if let Err(refusal) = started(self.served, self.inbound).await {
+            return refused(refusal.status, &refusal.error);
         }
-        let call = match call(message, version, id, self.inbound, endpoint, self.outbox) {
+        let meta = &message.params.meta;
+        let mut call = match call(message, meta, version, id, self.inbound, self.outbox) {
             Ok(call) => call,
             Err(error) => return refused(200, &error),
         };
+        // LOG-S-01
+        call.log_level = call.log_level.filter(|_| endpoint.capabilities.logging.is_some());
         let mut json = Vec::new();
         match run(endpoint, method, &call, message, self.text, &mut json).await {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
@@ -162,19 +171,54 @@ fn invalid(message: &Message<'_>, why: &str) -> Answer {
     Answer::error(message.id(), 400, &error)
 }
 
+/// Why a request that is let in does not run.
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) error: ErrorObject,
+}
+
+impl From<ErrorObject> for Refusal {
+    fn from(error: ErrorObject) -> Self {
+        Self { status: 200, error }
+    }
+}
+
+/// A place among the running calls.
+pub(crate) fn place(endpoint: &Inner) -> Result<Place<'_>, Refusal> {
+    endpoint.admit_call().ok_or_else(|| {
+        tracing::warn!(
+            limit = endpoint.limits.calls,
+            "refused: too many calls; see Limits::calls"
+        );
+        let error = "The server is at its limit of running calls; try again";
+        Refusal {
+            status: 503,
+            error: ErrorObject::internal(error),
+        }
+    })
+}
+
+/// Starts a service that is mounted in somebody else's server, unless that was done.
+pub(crate) async fn started(served: &Endpoint, inbound: &Inbound) -> Result<(), Refusal> {
+    if inbound.mounted
+        && !served.inner().lifecycle.is_held()
+        && served.start_on_demand().await.is_err()
+    {
+        return Err(ErrorObject::internal("The server is not running").into());
+    }
+    Ok(())
+}
+
 /// Takes the request's id, where ids share a connection.
-fn enter(
-    inbound: &Inbound,
+pub(crate) fn enter(
+    in_flight: &Arc<InFlight>,
     id: &str,
     outbox: &Arc<Outbox>,
-) -> Result<Option<Entered>, ErrorObject> {
-    let Some(in_flight) = &inbound.in_flight else {
-        return Ok(None);
-    };
+) -> Result<Entered, ErrorObject> {
     let id = RequestId::from_raw(id)
         .ok_or_else(|| ErrorObject::invalid_request("Invalid request: `id` cannot be read"))?;
     match in_flight.enter(id, outbox) {
-        Some(entered) => Ok(Some(entered)),
+        Some(entered) => Ok(entered),
         None => Err(ErrorObject::invalid_request(
             "Invalid request: a request with this `id` is still running",
         )),
@@ -182,16 +226,15 @@ fn enter(
 }
 
 /// What the handler sees, once the rest of the metadata is known to be right.
-fn call<'a>(
+pub(crate) fn call<'a>(
     message: &'a Message<'a>,
+    meta: &'a Meta<'a>,
     version: Version,
     id: &'a str,
     inbound: &'a Inbound,
-    endpoint: &Inner,
     outbox: &'a Arc<Outbox>,
 ) -> Result<Call<'a>, ErrorObject> {
     let params = &message.params;
-    let meta = &params.meta;
     if let Some(name) = params.repeated {
         let error = format!("`{name}` stands twice in `params`");
         return Err(ErrorObject::invalid_params(error));
@@ -220,9 +263,9 @@ fn call<'a>(
         principal: inbound.principal.as_deref(),
         http: inbound.http.as_ref(),
         outbox,
-        // LOG-S-01
-        log_level: log_level.filter(|_| endpoint.capabilities.logging.is_some()),
+        log_level,
         progress_token,
+        aside: None,
         lazy: Lazy::default(),
     })
 }
@@ -278,12 +321,8 @@ async fn run<'a>(
         }
         Method::Complete => {
             let completion = params::completion(given)?;
-            let mut result = guarded(call, || service.complete(call, completion)).await?;
-            // COMP-S-02
-            if result.completion.values.len() > 100 {
-                result.completion.values.truncate(100);
-                result.completion.has_more = Some(true);
-            }
+            let result = guarded(call, || service.complete(call, completion)).await?;
+            let mut result = at_most_a_hundred(result);
             let meta = result.prepare();
             answer.complete(&result, meta.as_ref())
         }
@@ -297,6 +336,15 @@ async fn run<'a>(
         }
     };
     written.map(|()| Observed::Complete)
+}
+
+/// COMP-S-02
+pub(crate) fn at_most_a_hundred(mut result: CompleteResult) -> CompleteResult {
+    if result.completion.values.len() > 100 {
+        result.completion.values.truncate(100);
+        result.completion.has_more = Some(true);
+    }
+    result
 }
 
 /// Runs one method of the service; a panic is an internal error.

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use antiphon_types::{DiscoverResult, ServerCapabilities, Version};
+use antiphon_types::{DiscoverResult, Implementation, ServerCapabilities, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
@@ -16,7 +16,10 @@ use super::{
     otel::Instruments,
     unattended::{LONGEST, Unattended},
 };
-use crate::raw::{Changes, Rendered, Service, Watcher};
+use crate::{
+    legacy::Legacy,
+    raw::{Changes, Rendered, Service, Watcher},
+};
 
 /// A service with its identity, its limits and its answer to `server/discover`. Clones are one
 /// and the same server; transports take one each.
@@ -27,6 +30,10 @@ pub(crate) struct Inner {
     pub(crate) service: Box<dyn Service>,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) discover: Rendered<DiscoverResult>,
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    /// How clients of older revisions are served.
+    pub(crate) legacy: Legacy,
     /// The server's identity as JSON, unless it stays anonymous.
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
@@ -38,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) unattended: Unattended,
     calls: AtomicUsize,
     listens: AtomicUsize,
+    /// Calls of older clients that wait for answers.
+    held: AtomicUsize,
 }
 
 /// The revisions this endpoint serves, newest first (AMB-06).
@@ -124,7 +133,7 @@ impl Endpoint {
             .collect();
         let mut discover = DiscoverResult::new(versions, about.capabilities.clone())
             .cache(about.cache.0, about.cache.1);
-        discover.instructions = about.instructions;
+        discover.instructions.clone_from(&about.instructions);
         let announces = [
             about
                 .capabilities
@@ -159,6 +168,9 @@ impl Endpoint {
             service: Box::new(service),
             capabilities: about.capabilities,
             discover: discover.into(),
+            info: about.info,
+            instructions: about.instructions,
+            legacy: about.legacy,
             identity,
             changes: about.changes.unwrap_or_default(),
             observer: about.observer,
@@ -168,6 +180,7 @@ impl Endpoint {
             unattended: Unattended::default(),
             calls: AtomicUsize::new(0),
             listens: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
         }))
     }
 
@@ -206,6 +219,11 @@ impl Endpoint {
         self.0.calls.load(Ordering::Relaxed)
     }
 
+    /// Calls of clients of older revisions that wait for answers now.
+    pub fn waiting_calls(&self) -> usize {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
     /// Ends open subscriptions in good order: what a server does before it goes away.
     pub fn end_subscriptions(&self) {
         self.0.changes.end();
@@ -237,6 +255,11 @@ impl Inner {
     /// A place among the running calls, if there is one.
     pub(crate) fn admit_call(&self) -> Option<Place<'_>> {
         Place::take(&self.calls, self.limits.calls)
+    }
+
+    /// A place among the calls that wait for answers of older clients, if there is one.
+    pub(crate) fn hold(&self) -> Option<Place<'_>> {
+        Place::take(&self.held, self.legacy.shim.calls)
     }
 
     /// A place among the open subscriptions, if there is one.

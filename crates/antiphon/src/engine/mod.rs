@@ -1,6 +1,6 @@
 //! What turns messages into calls and results into messages, whatever the transport.
 
-mod admit;
+pub(crate) mod admit;
 pub(crate) mod answer;
 pub(crate) mod connection;
 pub(crate) mod dispatch;
@@ -13,7 +13,7 @@ pub(crate) mod log;
 pub(crate) mod observe;
 mod otel;
 pub(crate) mod outbox;
-mod params;
+pub(crate) mod params;
 pub(crate) mod progress;
 pub(crate) mod running;
 pub(crate) mod unattended;

@@ -25,7 +25,7 @@ use super::{
 use crate::raw::{Answered, Observed, Observer, Transport};
 
 /// One request under observation. Dropped before its end, it was abandoned.
-pub(super) struct Observation<'a> {
+pub(crate) struct Observation<'a> {
     asked: Asked<'a>,
     observer: Option<&'a dyn Observer>,
     /// Nobody looks at a clock that nobody reads.
@@ -81,7 +81,7 @@ impl Target<'_> {
 }
 
 impl<'a> Observation<'a> {
-    pub(super) fn begin(
+    pub(crate) fn begin(
         endpoint: &'a Inner,
         message: &'a Message<'a>,
         transport: Transport,
@@ -103,18 +103,18 @@ impl<'a> Observation<'a> {
     }
 
     /// The revision it speaks, now that this is known.
-    pub(super) fn speaks(&mut self, version: Version) {
+    pub(crate) fn speaks(&mut self, version: Version) {
         self.asked.version = Some(version);
         self.span.record("mcp.protocol.version", version.as_str());
         self.trace.speaks(version);
     }
 
     /// Runs the request in its span.
-    pub(super) fn run<F: Future>(&self, request: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(crate) fn run<F: Future>(&self, request: F) -> impl Future<Output = F::Output> + use<F> {
         self.trace.run(request).instrument(self.span.clone())
     }
 
-    pub(super) fn end(mut self, outcome: Observed) {
+    pub(crate) fn end(mut self, outcome: Observed) {
         self.report(outcome);
     }
 

@@ -7,12 +7,14 @@
 
 use std::{
     future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
 };
 
-use antiphon_core::write;
+use antiphon_core::{legacy, write};
+use antiphon_types::Version;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::lines::Lines;
 
@@ -24,6 +26,8 @@ const WAITING_BYTES: usize = 256 * 1024;
 pub(crate) struct Outbox {
     /// The shared writer of a line transport.
     lines: Option<Arc<Lines>>,
+    /// The revision of a client that knows less than this server says.
+    older: OnceLock<Version>,
     state: Mutex<State>,
 }
 
@@ -52,8 +56,14 @@ impl Outbox {
     pub(crate) fn on(lines: Arc<Lines>) -> Self {
         Self {
             lines: Some(lines),
+            older: OnceLock::new(),
             state: Mutex::default(),
         }
+    }
+
+    /// The client is of this older revision.
+    pub(crate) fn speaks(&self, version: Version) {
+        _ = self.older.set(version);
     }
 
     /// Sends a notification, unless the reader is too slow for it.
@@ -75,14 +85,31 @@ impl Outbox {
     /// Sends a notification whatever waits already; [`Outbox::room`] paces the sender.
     pub(crate) fn deliver(&self, method: &str, params: &(impl Serialize + ?Sized)) {
         let mut message = Vec::with_capacity(256);
-        if let Err(error) = write::notification(&mut message, method, params) {
+        let written = match self.older.get() {
+            None => write::notification(&mut message, method, params),
+            Some(version) => match older(method, *version, params) {
+                Ok(Some(params)) => write::notification(&mut message, method, &params),
+                Ok(None) => return,
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = written {
             tracing::error!(method, %error, "a notification does not serialise and was dropped");
             return;
         }
-        let mut state = self.lock();
-        if state.shut {
-            return;
+        let state = self.lock();
+        if !state.shut {
+            self.put(state, message);
         }
+    }
+
+    /// Sends a message of the server's own, whatever became of the request: a question of an older
+    /// era, or that it is withdrawn.
+    pub(crate) fn tell(&self, message: Vec<u8>) {
+        self.put(self.lock(), message);
+    }
+
+    fn put(&self, mut state: MutexGuard<'_, State>, message: Vec<u8>) {
         if let Some(lines) = &self.lines {
             lines.push(&message);
             return;
@@ -204,6 +231,7 @@ impl Outbox {
     pub(crate) fn new() -> Self {
         Self {
             lines: None,
+            older: OnceLock::new(),
             state: Mutex::default(),
         }
     }
@@ -225,6 +253,16 @@ impl Outbox {
         state.shut = true;
         std::mem::take(&mut state.waiting)
     }
+}
+
+/// The parameters of a notification as an older revision knows them; `None` if it has no such.
+fn older(
+    method: &str,
+    version: Version,
+    params: &(impl Serialize + ?Sized),
+) -> serde_json::Result<Option<Value>> {
+    let mut params = serde_json::to_value(params)?;
+    Ok(legacy::notification(method, version, &mut params).then_some(params))
 }
 
 fn wake(waker: &mut Option<Waker>) {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::raw::{CallTool, Complete, GetPrompt, List, ReadResource, Round};
 
-pub(super) fn call_tool<'a>(params: &'a Params<'_>) -> Result<CallTool<'a>, ErrorObject> {
+pub(crate) fn call_tool<'a>(params: &'a Params<'_>) -> Result<CallTool<'a>, ErrorObject> {
     let name = text_of("name", &params.name)?;
     Ok(CallTool {
         name,
@@ -20,7 +20,7 @@ pub(super) fn call_tool<'a>(params: &'a Params<'_>) -> Result<CallTool<'a>, Erro
     })
 }
 
-pub(super) fn get_prompt<'a>(params: &'a Params<'_>) -> Result<GetPrompt<'a>, ErrorObject> {
+pub(crate) fn get_prompt<'a>(params: &'a Params<'_>) -> Result<GetPrompt<'a>, ErrorObject> {
     let name = text_of("name", &params.name)?;
     Ok(GetPrompt {
         name,
@@ -29,7 +29,7 @@ pub(super) fn get_prompt<'a>(params: &'a Params<'_>) -> Result<GetPrompt<'a>, Er
     })
 }
 
-pub(super) fn read_resource<'a>(params: &'a Params<'_>) -> Result<ReadResource<'a>, ErrorObject> {
+pub(crate) fn read_resource<'a>(params: &'a Params<'_>) -> Result<ReadResource<'a>, ErrorObject> {
     let uri = text_of("uri", &params.uri)?;
     Ok(ReadResource {
         uri,
@@ -37,12 +37,12 @@ pub(super) fn read_resource<'a>(params: &'a Params<'_>) -> Result<ReadResource<'
     })
 }
 
-pub(super) fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> {
+pub(crate) fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> {
     let cursor = optional_text_of("cursor", &params.cursor)?;
     Ok(List { cursor })
 }
 
-pub(super) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
+pub(crate) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
     let invalid = |name: &str, why: &str| ErrorObject::invalid_params(format!("`{name}`: {why}"));
     let (Some(reference), Some(argument)) = (params.reference, params.argument) else {
         let missing = if params.reference.is_none() {
@@ -61,6 +61,11 @@ pub(super) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
         completion.context = Some(context);
     }
     Ok(completion)
+}
+
+/// `uri`, of the methods that take nothing else.
+pub(crate) fn uri<'a>(params: &'a Params<'_>) -> Result<&'a str, ErrorObject> {
+    text_of("uri", &params.uri)
 }
 
 fn text_of<'a>(name: &str, slot: &'a Slot<'_>) -> Result<&'a str, ErrorObject> {

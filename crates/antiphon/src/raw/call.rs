@@ -4,16 +4,17 @@ use std::sync::{Arc, OnceLock};
 
 use antiphon_core::envelope::Meta;
 use antiphon_types::{
-    ClientCapabilities, Implementation, LoggingLevel, MetaObject, ProgressToken, RequestId,
-    Version, decode, meta::CLIENT_CAPABILITIES,
+    ClientCapabilities, Implementation, InputRequest, LoggingLevel, MetaObject, ProgressToken,
+    RequestId, Version, decode, meta::CLIENT_CAPABILITIES,
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
 use crate::{
     auth::Principal,
     engine::{log::Logger, outbox::Outbox, progress::Progress},
+    legacy::{Aside, Cannot, Era},
 };
 
 /// One request: who calls, with what, and the way back while it runs.
@@ -30,6 +31,8 @@ pub struct Call<'a> {
     pub(crate) outbox: &'a Arc<Outbox>,
     pub(crate) log_level: Option<LoggingLevel>,
     pub(crate) progress_token: Option<ProgressToken>,
+    /// Of a call of an older client.
+    pub(crate) aside: Option<&'a Aside>,
     /// Made when first asked for.
     pub(crate) lazy: Lazy,
 }
@@ -55,6 +58,15 @@ impl Call<'_> {
     /// The revision this request speaks.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Whether it comes from a client of the revisions that open with `initialize`. What is asked
+    /// reaches either.
+    pub fn era(&self) -> Era {
+        match self.aside {
+            None => Era::Modern,
+            Some(_) => Era::Legacy,
+        }
     }
 
     /// Who the bearer verifier says is calling.
@@ -157,6 +169,27 @@ impl Call<'_> {
     pub fn cancellation(&self) -> CancellationToken {
         let token = self.lazy.cancellation.get_or_init(CancellationToken::new);
         token.clone()
+    }
+}
+
+/// For clients of the revisions before 2026-07-28 only.
+impl Call<'_> {
+    /// Asks the client of this call something, and waits for the answer: its result, as JSON.
+    ///
+    /// Only a client of an older revision can be asked like that. What serves all is to return
+    /// [`InputRequired`](crate::types::InputRequired), which such a client is asked in this way
+    /// too.
+    ///
+    /// # Errors
+    /// `-32603`, and why: the client is of revision 2026-07-28 or later, has no session that
+    /// could carry the answer, did not declare that it can be asked this, answered with an error,
+    /// or not in time.
+    pub async fn ask_client(&self, request: InputRequest) -> Result<Value, Error> {
+        let asked = match self.aside {
+            None => Err(Cannot::Modern),
+            Some(aside) => aside.asker.ask(&request, self.capabilities()?).await,
+        };
+        asked.map_err(|why| Error::internal(format!("The client cannot be asked: {why}")))
     }
 }
 

@@ -88,12 +88,12 @@ pub(crate) enum Change {
 /// One open subscription.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    wanted: BTreeSet<Change>,
     pending: Mutex<Pending>,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
+    wanted: BTreeSet<Change>,
     changes: BTreeSet<Change>,
     waker: Option<Waker>,
 }
@@ -115,20 +115,48 @@ impl Listener {
         let uris = filter.resource_subscriptions.iter().flatten().cloned();
         wanted.extend(uris.map(Change::Resource));
         Self {
-            wanted,
-            pending: Mutex::default(),
+            pending: Mutex::new(Pending {
+                wanted,
+                ..Pending::default()
+            }),
         }
     }
 
     fn tell(&self, change: &Change) {
-        if !self.wanted.contains(change) {
+        let mut pending = self.lock();
+        if !pending.wanted.contains(change) {
             return;
         }
-        let mut pending = self.lock();
         pending.changes.insert(change.clone());
         if let Some(waker) = pending.waker.take() {
             waker.wake();
         }
+    }
+
+    /// Hears of this resource, too.
+    pub(crate) fn watch(&self, uri: &str) {
+        let resource = Change::Resource(uri.to_owned());
+        self.lock().wanted.insert(resource);
+    }
+
+    /// Hears no more of this resource.
+    pub(crate) fn unwatch(&self, uri: &str) {
+        let resource = Change::Resource(uri.to_owned());
+        let mut pending = self.lock();
+        pending.wanted.remove(&resource);
+        pending.changes.remove(&resource);
+    }
+
+    /// Whether it hears of this resource.
+    pub(crate) fn hears(&self, uri: &str) -> bool {
+        self.lock().wanted.contains(&Change::Resource(uri.to_owned()))
+    }
+
+    /// Of how many resources it hears.
+    pub(crate) fn resources(&self) -> usize {
+        let pending = self.lock();
+        let resource = |change: &&Change| matches!(change, Change::Resource(_));
+        pending.wanted.iter().filter(resource).count()
     }
 
     /// All that changed since the last time, so that no change can starve another.

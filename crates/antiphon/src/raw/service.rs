@@ -9,6 +9,8 @@ use antiphon_types::{
 };
 use serde_json::{Value, value::RawValue};
 
+use crate::legacy::{Legacy, Shim};
+
 use super::{
     Call, CallTool, Changes, Complete, Error, GetPrompt, HeaderParams, List, Observer,
     ReadResource, Rendered, Reply, Watcher,
@@ -174,6 +176,7 @@ pub struct About {
     pub(crate) identify: bool,
     pub(crate) changes: Option<Changes>,
     pub(crate) observer: Option<Watcher>,
+    pub(crate) legacy: Legacy,
 }
 
 impl About {
@@ -187,6 +190,7 @@ impl About {
             identify: true,
             changes: None,
             observer: None,
+            legacy: Legacy::default(),
         }
     }
 
@@ -217,6 +221,25 @@ impl About {
     /// Who hears of every request once it is over.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.observer = Some(Watcher(Arc::new(observer)));
+        self
+    }
+
+    /// How questions are sent to clients of older revisions.
+    pub fn shim(mut self, shim: Shim) -> Self {
+        self.legacy.shim = shim;
+        self
+    }
+
+    /// Whether questions are sent to clients of older revisions at all; they are unless told
+    /// otherwise. If not, a call that asks ends with `-32603`.
+    pub fn legacy_shim(mut self, on: bool) -> Self {
+        self.legacy.asks = on;
+        self
+    }
+
+    /// Serves no clients of the revisions before 2026-07-28.
+    pub fn modern_only(mut self) -> Self {
+        self.legacy.served = false;
         self
     }
 

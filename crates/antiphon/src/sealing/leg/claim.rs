@@ -65,6 +65,13 @@ impl Leg<'_> {
     }
 
     async fn try_claim(&self, opened: &Opened, call: &raw::Call<'_>) -> Result<Claimed, Trouble> {
+        // Nobody else can bring what never left this process. Once the answers are used, the call
+        // runs to its end, as it does where they are claimed.
+        if call.aside.is_some() {
+            call.run_to_end();
+            _ = self.claimed.set(None);
+            return Ok(Claimed::Run);
+        }
         let Some(guard) = self.settings.guard.guard() else {
             // A step that is left in the middle would be one of which nobody knows.
             if self.settings.journal.is_some() {

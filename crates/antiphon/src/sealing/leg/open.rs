@@ -70,6 +70,9 @@ impl<'a> Leg<'a> {
         flow: &mut Option<Secret>,
     ) -> Result<(Claims, Ledger, Digester), Trouble> {
         let settings = self.settings;
+        if let Some(kept) = call.aside.and_then(|aside| aside.held.take()) {
+            return self.go_on(&kept, flow);
+        }
         let payload = settings.protect.open(state, settings.longest).await?;
         let (claims, body) = Claims::read(payload.as_bytes())?;
         // Only now is it known that this is ours to tell.
@@ -99,6 +102,25 @@ impl<'a> Leg<'a> {
             tracing::debug!(target, unsolicited, "answers nobody had asked for; ignored");
         }
         Ok((claims, ledger, digester))
+    }
+
+    /// What never left this process needs no proof of what it is, and does not grow old before
+    /// the call does (SHIM-S-09).
+    fn go_on(
+        &self,
+        kept: &[u8],
+        flow: &mut Option<Secret>,
+    ) -> Result<(Claims, Ledger, Digester), Trouble> {
+        let (claims, body) = Claims::read(kept)?;
+        *flow = Some(claims.secret.clone());
+        if self.settings.now() >= claims.deadline {
+            return Err(Refusal::Overdue.into());
+        }
+        let digester = claims.secret.digester();
+        match Body::read(body)? {
+            Body::Ledger(ledger) => Ok((claims, ledger, digester)),
+            Body::Elsewhere(_) => Err(Refusal::Contents.into()),
+        }
     }
 
     /// A ledger that is kept in the spill.

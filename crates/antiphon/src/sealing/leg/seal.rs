@@ -78,6 +78,11 @@ impl Leg<'_> {
         let mut draft = Draft::default();
         claims.write(draft.payload());
         self.write_ledger(input, dialogue, claims.round, draft.payload())?;
+        asks(|| digester.flow(), input.requests().map(|(key, _)| key));
+        if let Some(aside) = call.aside {
+            aside.held.put(draft.as_bytes().to_vec());
+            return Ok(String::new());
+        }
         if draft.sealed_len() > settings.budget
             && let Some(spill) = &settings.spill
         {
@@ -102,7 +107,6 @@ impl Leg<'_> {
             claims.write(draft.payload());
             Body::write_handle(spilled.handle, draft.payload());
         }
-        asks(|| digester.flow(), input.requests().map(|(key, _)| key));
         if call.headers().is_some() {
             self.tell_about_process_key();
         }

@@ -216,6 +216,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                                 principal: reading.principal.take(),
                                 in_flight: None,
                                 mounted: this.shared.mounted,
+                                legacy: None,
                             };
                             let endpoint = this.shared.endpoint.clone();
                             *this.step = Step::Running(Some(Running {

@@ -1,0 +1,114 @@
+//! Messages of clients of older revisions: whose they are, and who takes them.
+
+use std::sync::Arc;
+
+use antiphon_core::{
+    envelope::{Message, Shape},
+    negotiate::{self, Era},
+    write,
+};
+use antiphon_types::EmptyResult;
+
+use super::{Channel, handshake, run};
+use crate::engine::{
+    admit::version_header,
+    answer::Answer,
+    dispatch::Inbound,
+    endpoint::Endpoint,
+    outbox::Outbox,
+};
+
+/// How a transport knows its older clients.
+#[derive(Debug, Clone)]
+pub(crate) enum Way {
+    /// One at most, on a channel of its own.
+    Channel(Arc<Channel>),
+}
+
+/// A message, with all that is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub(super) served: &'a Endpoint,
+    pub(super) message: &'a Message<'a>,
+    pub(super) text: &'a str,
+    pub(super) inbound: &'a Inbound,
+    pub(super) outbox: &'a Arc<Outbox>,
+}
+
+/// Whether a message may be one of an older client's.
+pub(crate) fn concerns(message: &Message<'_>, shape: Shape, inbound: &Inbound) -> bool {
+    inbound.legacy.is_some()
+        && match shape {
+            Shape::Request | Shape::Notification => {
+                let headers = inbound.http.as_ref().map(|parts| &parts.headers);
+                negotiate::era(message, version_header(headers)) == Era::Legacy
+            }
+            Shape::Response => true,
+            Shape::Batch | Shape::Invalid(_) => false,
+        }
+}
+
+/// Answers a message of an older client's; `None` if it is not one of those that are known, and
+/// is to be answered as if there were none.
+pub(crate) async fn answer(
+    served: &Endpoint,
+    message: &Message<'_>,
+    text: &str,
+    inbound: &Inbound,
+    outbox: &Arc<Outbox>,
+) -> Option<Answer> {
+    let told = Told {
+        served,
+        message,
+        text,
+        inbound,
+        outbox,
+    };
+    match inbound.legacy.as_ref()? {
+        Way::Channel(channel) => on_channel(channel, told).await,
+    }
+}
+
+/// wire.md 10.2
+async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
+    let method = told.message.method();
+    let session = channel.session();
+    match told.message.shape() {
+        Shape::Request if method == "initialize" => Some(handshake::on_channel(channel, told).await),
+        Shape::Request => match session {
+            Some(session) => Some(run::request(session, told).await),
+            // Also before the handshake (LEG-C-04, LEG-B-07).
+            None if method == "ping" => Some(pong(told.message)),
+            None => None,
+        },
+        Shape::Notification => {
+            session?;
+            match method {
+                "notifications/initialized" => channel.begin_telling(),
+                // Whatever runs on the channel can be cancelled, in either era.
+                "notifications/cancelled" => return None,
+                _ => tracing::debug!(method, "a notification that means nothing here; ignored"),
+            }
+            Some(Answer::Nothing)
+        }
+        Shape::Response => {
+            take_response(session?, told.text);
+            Some(Answer::Nothing)
+        }
+        Shape::Batch | Shape::Invalid(_) => None,
+    }
+}
+
+/// Takes the answer to a question to whoever asked it.
+pub(super) fn take_response(session: &super::Session, text: &str) {
+    if !session.asked.answer(text) {
+        tracing::debug!("an answer came that nobody waits for; ignored");
+    }
+}
+
+fn pong(message: &Message<'_>) -> Answer {
+    let mut json = Vec::new();
+    let id = message.id().unwrap_or("null");
+    write::bare_result(&mut json, id, &EmptyResult::new()).expect("an empty object");
+    Answer::Message { status: 200, json }
+}

@@ -1,0 +1,165 @@
+//! [`Asked`]: requests of the server's that a client has not answered yet.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use antiphon_types::{ErrorObject, RequestId, decode};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tokio::sync::oneshot;
+
+/// The outstanding requests of one session. An answer counts only here, once, and only if its id
+/// is one of these: that of another session finds nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    /// Ids are never used twice (LEG-B-02).
+    last: u64,
+    waiting: HashMap<u64, oneshot::Sender<Said>>,
+    over: bool,
+}
+
+/// What a client said to a request.
+#[derive(Debug)]
+pub(super) enum Said {
+    Result(Value),
+    Error(ErrorObject),
+}
+
+impl Asked {
+    /// A fresh id, and where its answer comes.
+    pub(super) fn enter(&self) -> (u64, oneshot::Receiver<Said>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut table = self.lock();
+        table.last += 1;
+        let id = table.last;
+        // In a session that is over nobody answers, and the receiver learns it at once.
+        if !table.over {
+            table.waiting.insert(id, sender);
+        }
+        (id, receiver)
+    }
+
+    /// Nobody waits for this answer any more; whether somebody could still give it.
+    pub(super) fn forget(&self, id: u64) -> bool {
+        self.lock().waiting.remove(&id).is_some()
+    }
+
+    /// Takes a response to whoever waits for it; whether somebody does.
+    pub(crate) fn answer(&self, text: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Response<'a> {
+            #[serde(borrow)]
+            id: &'a RawValue,
+            #[serde(borrow)]
+            result: Option<&'a RawValue>,
+            #[serde(borrow)]
+            error: Option<&'a RawValue>,
+        }
+        let Ok(response) = serde_json::from_str::<Response<'_>>(text) else {
+            return false;
+        };
+        let id = RequestId::from_raw(response.id.get()).and_then(|id| id.as_i64());
+        let Some(id) = id.and_then(|id| u64::try_from(id).ok()) else {
+            return false;
+        };
+        let said = match (response.result, response.error) {
+            (Some(result), None) => match serde_json::from_str(result.get()) {
+                Ok(result) => Said::Result(result),
+                Err(error) => Said::Error(unreadable(&error)),
+            },
+            (None, Some(error)) => Said::Error(match decode(error.get()) {
+                Ok(error) => error,
+                Err(error) => unreadable(&error),
+            }),
+            _ => Said::Error(ErrorObject::invalid_request(
+                "neither a result nor an error",
+            )),
+        };
+        let Some(waiting) = self.lock().waiting.remove(&id) else {
+            return false;
+        };
+        waiting.send(said).is_ok()
+    }
+
+    /// The session is over: nobody gets an answer any more.
+    pub(crate) fn end(&self) {
+        let mut table = self.lock();
+        table.over = true;
+        table.waiting.clear();
+    }
+
+    /// How many requests wait.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unreadable(error: &impl std::fmt::Display) -> ErrorObject {
+    ErrorObject::invalid_request(format!("an answer that cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_once_and_where_it_was_asked() {
+        let (here, there) = (Asked::default(), Asked::default());
+        let (id, mut answer) = here.enter();
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[]}}}}"#);
+        assert!(!there.answer(&text));
+        assert!(answer.try_recv().is_err());
+        for other in [
+            r#"{"jsonrpc":"2.0","id":"1","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":-1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+        ] {
+            assert!(!here.answer(other), "{other}");
+        }
+        assert!(here.answer(&text));
+        assert!(matches!(answer.try_recv(), Ok(Said::Result(_))));
+        assert!(!here.answer(&text));
+        assert_eq!(here.len(), 0);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error() {
+        let asked = Asked::default();
+        for text in [
+            r#"{"jsonrpc":"2.0","id":ID}"#,
+            r#"{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":""}}"#,
+            r#"{"jsonrpc":"2.0","id":ID,"error":"no"}"#,
+            r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-1,"message":"no"}}"#,
+        ] {
+            let (id, mut answer) = asked.enter();
+            assert!(asked.answer(&text.replace("ID", &id.to_string())));
+            assert!(matches!(answer.try_recv(), Ok(Said::Error(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn in_a_session_that_is_over_nobody_waits() {
+        let asked = Asked::default();
+        let (_, mut before) = asked.enter();
+        asked.end();
+        let (id, mut after) = asked.enter();
+        for answer in [&mut before, &mut after] {
+            assert_eq!(
+                answer.try_recv().expect_err("over"),
+                oneshot::error::TryRecvError::Closed
+            );
+        }
+        assert!(!asked.forget(id));
+    }
+}

@@ -1,0 +1,249 @@
+//! [`Pushed`]: one request of the server's, from when it is sent until it is answered.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use antiphon_core::{legacy, negotiate::shown, question::Kind, write};
+use antiphon_types::{ErrorObject, InputRequest};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, Sleep, sleep_until},
+};
+
+use super::{
+    asked::Said,
+    session::{Mute, Session},
+};
+use crate::engine::outbox::Outbox;
+
+/// The way from a call to its client, for whoever asks something while the call waits.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    pub(super) session: Arc<Session>,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) answer: Duration,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cannot {
+    /// The client speaks a revision in which nothing is sent to it.
+    Modern,
+    Mute(Mute),
+    /// It did not declare this, or its revision does not have it.
+    Undeclared(Kind),
+    /// The revision has no such question.
+    Unknown(String),
+    /// The client answered with an error.
+    Error(ErrorObject),
+    TimedOut(Duration),
+    /// The session is over.
+    Gone,
+}
+
+impl fmt::Display for Cannot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Modern => f.write_str(
+                "a client of revision 2026-07-28 is not sent requests: ask with `Ask`, or return \
+                 `InputRequired`, which serves clients of every revision",
+            ),
+            Self::Mute(Mute::Stateless) => f.write_str(
+                "this server keeps no sessions for clients of older revisions, so nothing can be \
+                 asked; connect with a client of revision 2026-07-28, or have the server keep \
+                 sessions",
+            ),
+            Self::Mute(Mute::JsonOnly) => f.write_str(
+                "this server answers clients of older revisions with single JSON messages, so \
+                 nothing can be asked; connect with a client of revision 2026-07-28, or have the \
+                 server answer with event streams",
+            ),
+            Self::Undeclared(kind) => write!(
+                f,
+                "this client cannot be asked for {}: it did not declare `{}` in `initialize`, or \
+                 its protocol revision does not have it",
+                wanted(*kind),
+                declaration(*kind)
+            ),
+            Self::Unknown(why) => f.write_str(why),
+            Self::Error(error) => write!(
+                f,
+                "the client answered: {} ({})",
+                shown(&error.message),
+                error.code
+            ),
+            Self::TimedOut(after) => {
+                write!(f, "the client did not answer within {} s", after.as_secs())
+            }
+            Self::Gone => f.write_str("the session is over"),
+        }
+    }
+}
+
+/// What is asked for, in a sentence.
+fn wanted(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Form => "a form to be filled in",
+        Kind::Url => "a link to be opened",
+        Kind::Sample => "a completion of its model",
+        Kind::SampleWithTools => "a completion of its model with tools",
+        Kind::Roots => "the workspace roots",
+        _ => "this",
+    }
+}
+
+/// What a client declares for it.
+fn declaration(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Form => "elicitation.form",
+        Kind::Url => "elicitation.url",
+        Kind::Sample => "sampling",
+        Kind::SampleWithTools => "sampling.tools",
+        Kind::Roots => "roots",
+        _ => "it",
+    }
+}
+
+impl Asker {
+    /// Whether questions of the kinds in `request` can be asked at all.
+    pub(super) fn may(
+        &self,
+        request: &InputRequest,
+        declared: &antiphon_types::ClientCapabilities,
+    ) -> Result<(), Cannot> {
+        if let Some(mute) = self.session.mute {
+            return Err(Cannot::Mute(mute));
+        }
+        match Kind::of(request) {
+            Some(kind) if kind.is_declared(declared) => Ok(()),
+            Some(kind) => Err(Cannot::Undeclared(kind)),
+            None => Err(Cannot::Unknown(format!(
+                "`{}` is no question that a client knows",
+                request.method()
+            ))),
+        }
+    }
+
+    /// Sends a question. `elicitation_id` names a link.
+    pub(super) fn push(
+        &self,
+        request: &InputRequest,
+        elicitation_id: Option<&str>,
+        until: Instant,
+    ) -> Result<Pushed, Cannot> {
+        let version = self.session.version;
+        let (method, params) =
+            legacy::question(request, version, elicitation_id).map_err(Cannot::Unknown)?;
+        let began = Instant::now();
+        let deadline = until.min(began + self.answer);
+        let (id, answer) = self.session.asked.enter();
+        let pushed = Pushed {
+            asker: self.clone(),
+            request: request.clone(),
+            id,
+            answer,
+            longest: deadline - began,
+            deadline: Box::pin(sleep_until(deadline)),
+        };
+        let mut message = Vec::with_capacity(512);
+        if let Err(error) = write::server_request(&mut message, id, method, &params) {
+            return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
+        }
+        self.outbox.tell(message);
+        Ok(pushed)
+    }
+
+    /// Sends a question and waits for its answer.
+    pub(crate) async fn ask(
+        &self,
+        request: &InputRequest,
+        declared: &antiphon_types::ClientCapabilities,
+    ) -> Result<Value, Cannot> {
+        self.may(request, declared)?;
+        let id = match Kind::of(request) {
+            Some(Kind::Url) => Some(elicitation_id()?),
+            _ => None,
+        };
+        let far = Instant::now() + self.answer;
+        self.push(request, id.as_deref(), far)?.await
+    }
+}
+
+impl fmt::Debug for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asker(..)")
+    }
+}
+
+/// What a link is known by to the client that was asked to open it: nothing that another could
+/// guess (LFEAT-S-06, LFEAT-S-09).
+pub(super) fn elicitation_id() -> Result<String, Cannot> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Cannot::Unknown(format!("there is no randomness: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A request that was sent. Dropped before it is answered, it is withdrawn.
+pub(super) struct Pushed {
+    asker: Asker,
+    request: InputRequest,
+    id: u64,
+    answer: oneshot::Receiver<Said>,
+    longest: Duration,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Future for Pushed {
+    /// The answer as a client of a later revision would have sent it.
+    type Output = Result<Value, Cannot>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Poll::Ready(said) = Pin::new(&mut this.answer).poll(context) {
+            return Poll::Ready(match said {
+                Ok(Said::Result(result)) => {
+                    let version = this.asker.session.version;
+                    Ok(legacy::answer(&this.request, version, result))
+                }
+                Ok(Said::Error(error)) => Err(Cannot::Error(error)),
+                Err(_) => Err(Cannot::Gone),
+            });
+        }
+        match this.deadline.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(Cannot::TimedOut(this.longest))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Pushed {
+    fn drop(&mut self) {
+        if self.asker.session.asked.forget(self.id) {
+            withdraw(&self.asker.outbox, self.id);
+        }
+    }
+}
+
+/// Tells the client that an answer is not wanted any more.
+fn withdraw(outbox: &Outbox, id: u64) {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Cancelled {
+        request_id: u64,
+    }
+    let mut message = Vec::with_capacity(96);
+    let params = Cancelled { request_id: id };
+    match write::notification(&mut message, "notifications/cancelled", &params) {
+        Ok(()) => outbox.tell(message),
+        Err(error) => tracing::error!(%error, "a cancellation does not serialise"),
+    }
+}
