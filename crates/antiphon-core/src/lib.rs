@@ -30,6 +30,7 @@ pub mod envelope;
 pub mod exchange;
 pub mod form;
 pub mod ledger;
+pub mod legacy;
 pub mod link;
 pub mod mirror;
 pub mod moment;

@@ -8,6 +8,7 @@
 
 mod answering;
 mod asked;
+mod calling;
 mod channel;
 mod handshake;
 mod pushed;

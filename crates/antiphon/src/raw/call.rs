@@ -14,7 +14,7 @@ use super::Error;
 use crate::{
     auth::Principal,
     engine::{log::Logger, outbox::Outbox, progress::Progress},
-    legacy::{Aside, Cannot, Era},
+    legacy::{Aside, Asker, Cannot, Era},
 };
 
 /// One request: who calls, with what, and the way back while it runs.
@@ -56,7 +56,7 @@ impl Call<'_> {
     }
 
     /// The revision this request speaks.
-    pub fn version(&self) -> Version {
+    pub fn protocol_version(&self) -> Version {
         self.version
     }
 
@@ -174,6 +174,11 @@ impl Call<'_> {
 
 /// For clients of the revisions before 2026-07-28 only.
 impl Call<'_> {
+    /// The way to the client, if it can be asked while this call waits.
+    pub(crate) fn asker(&self) -> Option<Asker> {
+        self.aside.map(|aside| aside.asker.clone())
+    }
+
     /// Asks the client of this call something, and waits for the answer: its result, as JSON.
     ///
     /// Only a client of an older revision can be asked like that. What serves all is to return

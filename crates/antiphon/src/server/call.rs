@@ -13,6 +13,7 @@ use super::{CallKind, Context, Description, FromCall, Responses, Server, Stop};
 use crate::{
     Logger, Progress,
     auth::Principal,
+    legacy::Asker,
     raw::{Answers, TraceContext},
     sealing,
 };
@@ -45,6 +46,8 @@ struct Kept {
     progress: Progress,
     logger: Logger,
     cancellation: CancellationToken,
+    /// The way to a client that can be asked while the call waits.
+    asker: Option<Asker>,
     server: Server,
 }
 
@@ -70,7 +73,7 @@ impl Call {
     }
 
     /// The revision this request speaks.
-    pub fn version(&self) -> Version {
+    pub fn protocol_version(&self) -> Version {
         self.0.version
     }
 
@@ -173,6 +176,10 @@ impl Call {
         &self.0.cancellation
     }
 
+    pub(crate) fn asker(&self) -> Option<&Asker> {
+        self.0.asker.as_ref()
+    }
+
     /// The server this runs on.
     pub fn server(&self) -> &Server {
         &self.0.server
@@ -187,7 +194,7 @@ impl<S: Sync> FromCall<S> for Call {
             method: call.method().to_owned(),
             kind: call.kind(),
             target: call.target().to_owned(),
-            version: call.version(),
+            version: call.protocol_version(),
             principal: call.principal().cloned(),
             headers: call.headers().cloned(),
             extensions: call.all_extensions(),
@@ -203,6 +210,7 @@ impl<S: Sync> FromCall<S> for Call {
             progress: call.progress(),
             logger: call.logger(),
             cancellation: call.cancellation(),
+            asker: call.asker(),
             server: call.server().clone(),
         })))
     }

@@ -60,6 +60,7 @@ impl Service for Hosted {
             about = about.anonymous();
         }
         about.observer.clone_from(&settings.observer);
+        about.legacy.clone_from(&settings.legacy);
         about
     }
 

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     Limits,
+    legacy::{Legacy, Shim},
     raw::{Answered, Changes, Endpoint, Observer, Watcher},
     sealing::Sealing,
 };
@@ -74,6 +75,7 @@ pub(crate) struct Settings {
     pub(crate) observer: Option<Watcher>,
     pub(crate) sealing: Sealing,
     pub(crate) faults: Faults,
+    pub(crate) legacy: Legacy,
 }
 
 /// Capabilities that are declared whether or not there is anything to them yet.
@@ -125,6 +127,7 @@ impl<S: Send + Sync + 'static> Server<S> {
                 observer: None,
                 sealing: Sealing::default(),
                 faults: Faults::default(),
+                legacy: Legacy::default(),
             }),
             changes: Changes::new(),
             hooks: Hooks::default(),
@@ -314,6 +317,23 @@ impl<S> Server<S> {
     /// How states are protected, instead of under a key of this process.
     pub fn sealing(self, sealing: Sealing) -> Self {
         self.set(|settings| settings.sealing = sealing)
+    }
+
+    /// How questions are sent to clients of the revisions before 2026-07-28, which are served by
+    /// the same handlers.
+    pub fn shim(self, shim: Shim) -> Self {
+        self.set(|settings| settings.legacy.shim = shim)
+    }
+
+    /// Whether questions are sent to clients of the revisions before 2026-07-28 at all; they are
+    /// unless told otherwise. If not, a call that asks ends with `-32603`, and the log says so.
+    pub fn legacy_shim(self, on: bool) -> Self {
+        self.set(|settings| settings.legacy.asks = on)
+    }
+
+    /// Serves no clients of the revisions before 2026-07-28.
+    pub fn modern_only(self) -> Self {
+        self.set(|settings| settings.legacy.served = false)
     }
 
     /// Tells `observer` how each request ended: a hook for metrics. There may be several.

@@ -34,7 +34,7 @@ impl<S: Sync> FromCall<S> for ClientCapabilities {
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Version {
     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.version())
+        Ok(call.protocol_version())
     }
 }
 
