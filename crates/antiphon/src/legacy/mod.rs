@@ -11,6 +11,7 @@ mod asked;
 mod calling;
 mod channel;
 mod handshake;
+mod links;
 mod pushed;
 mod run;
 mod session;
@@ -26,8 +27,9 @@ pub use self::settings::Shim;
 pub(crate) use self::{
     answering::{Way, answer, concerns},
     channel::Channel,
+    links::Links,
     pushed::{Asker, Cannot},
     session::{Mute, Session},
     settings::Legacy,
-    shim::{Aside, Held},
+    shim::Aside,
 };

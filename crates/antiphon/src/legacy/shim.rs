@@ -21,7 +21,7 @@ use serde_json::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Asker, Cannot, Legacy, Session, Shim,
+    Asker, Cannot, Legacy, Links, Session, Shim,
     pushed::{Pushed, elicitation_id},
 };
 use crate::{
@@ -36,6 +36,7 @@ use crate::{
 pub(crate) struct Aside {
     pub(crate) asker: Asker,
     pub(crate) held: Held,
+    pub(crate) links: Arc<Links>,
 }
 
 impl Aside {
@@ -47,6 +48,7 @@ impl Aside {
                 answer: legacy.shim.answer,
             },
             held: Held::default(),
+            links: Arc::default(),
         }
     }
 }
@@ -175,11 +177,14 @@ pub(super) async fn run<P: Asks>(
             responses: responses.as_deref(),
             state: state.as_deref(),
         };
+        if let Some(aside) = call.aside {
+            aside.links.begin();
+        }
         let entered = guarded(call, || params.enter(&*endpoint.service, call, round)).await;
         let input = match entered {
             Ok(Reply::InputRequired(input)) => input,
             done => {
-                if let Some(mut flow) = flow {
+                if let Some(flow) = flow {
                     flow.complete_links();
                 }
                 return done;
@@ -233,8 +238,6 @@ struct Flow<'a> {
     rounds: u32,
     /// How often the handler has put off the client in a row, and until when it may.
     put_off: Option<(u32, Instant)>,
-    /// Links that the user agreed to open.
-    opened: Vec<String>,
 }
 
 /// A question that was sent.
@@ -255,7 +258,6 @@ impl<'a> Flow<'a> {
             until: Instant::now() + settings.call,
             rounds: 0,
             put_off: None,
-            opened: Vec::new(),
         }
     }
 
@@ -369,7 +371,7 @@ impl<'a> Flow<'a> {
             if let Some(id) = leg.link
                 && answer.get("action").and_then(Value::as_str) == Some("accept")
             {
-                self.opened.push(id);
+                self.aside().links.open(leg.key, id);
             }
             answers.insert(leg.key.to_owned(), answer);
         }
@@ -377,9 +379,9 @@ impl<'a> Flow<'a> {
     }
 
     /// The handler has gone on, so what the user opened has done its work (LFEAT-S-07).
-    fn complete_links(&mut self) {
-        let asker = &self.aside().asker;
-        for id in self.opened.drain(..) {
+    fn complete_links(&self) {
+        let Aside { asker, links, .. } = self.aside();
+        for id in links.completed() {
             let params = ElicitationCompleteNotificationParams::new(id);
             let mut message = Vec::with_capacity(128);
             let method = "notifications/elicitation/complete";

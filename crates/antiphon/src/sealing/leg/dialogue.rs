@@ -24,6 +24,7 @@ use serde_json::value::RawValue;
 
 use super::{Caller, Leg, Settings, method_name};
 use crate::{
+    legacy::Links,
     raw::{self, Error},
     sealing::protect::random,
     server::Begun,
@@ -42,6 +43,8 @@ pub(crate) struct Dialogue {
     /// Who calls, as far as somebody who opens a link can be compared with that.
     subject: Option<String>,
     caller: Caller,
+    /// The links of a call that waits while they are used.
+    links: Option<Arc<Links>>,
 }
 
 /// What changes while a handler runs.
@@ -124,6 +127,7 @@ impl Leg<'_> {
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             caller: Caller::new(method_name(self.bound.method), self.bound.target, call),
+            links: call.aside.map(|aside| aside.links.clone()),
         }
     }
 
@@ -201,6 +205,11 @@ impl Dialogue {
     /// Who calls, as far as somebody who opens a link can be compared with that.
     pub(crate) fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
+    }
+
+    /// The links of a call that waits while they are used, if this is one.
+    pub(crate) fn links(&self) -> Option<&Links> {
+        self.links.as_deref()
     }
 
     pub(crate) fn now(&self) -> Moment {

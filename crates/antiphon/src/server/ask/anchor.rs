@@ -30,7 +30,7 @@ impl Ask {
     /// In the first round; to be returned by `?`.
     pub fn anchor(&self) -> Result<(), Stop> {
         match self.round() {
-            0 => self.come_back("anchor", Duration::ZERO),
+            0 => Err(self.come_back("anchor", Duration::ZERO)),
             _ => Ok(()),
         }
     }

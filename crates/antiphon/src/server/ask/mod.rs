@@ -192,16 +192,24 @@ impl Ask {
             key,
             &canonical,
             |answer| match elicited(answer)?.action {
-                ElicitAction::Accept => match done(&handle) {
-                    Some(value) => Ok(Answer::Accept(value)),
-                    None => Err(vec!["what is behind the link is not completed".to_owned()]),
+                ElicitAction::Accept => match (done(&handle), self.dialogue.links()) {
+                    (Some(value), _) => Ok(Answer::Accept(Some(value))),
+                    (None, Some(links)) => {
+                        links.wait(key);
+                        Ok(Answer::Accept(None))
+                    }
+                    (None, None) => Err(vec!["what is behind the link is not completed".to_owned()]),
                 },
                 ElicitAction::Decline => Ok(Answer::Decline),
                 ElicitAction::Cancel => Ok(Answer::Cancel),
             },
             || request,
         )?;
-        answer.or_stop(key)
+        match answer.or_stop(key)? {
+            Some(value) => Ok(value),
+            // The call waits for it, and nobody need be asked again.
+            None => Err(self.come_back("url", LOOK_AGAIN)),
+        }
     }
 
     /// What [`url`](Self::url) hands out for this key: the same in every round of this call, and
@@ -254,13 +262,15 @@ impl Ask {
     /// # let _ = antiphon::Server::<()>::new("printer", "1.0").tool("print", print);
     /// ```
     pub fn later(&self, span: Duration) -> Result<(), Stop> {
-        self.come_back("later", span)
+        Err(self.come_back("later", span))
     }
 
-    fn come_back(&self, what: &'static str, span: Duration) -> Result<(), Stop> {
-        self.check(what)?;
+    fn come_back(&self, what: &'static str, span: Duration) -> Stop {
+        if let Err(stop) = self.check(what) {
+            return stop;
+        }
         self.dialogue.run().wait(span, what);
-        Err(Stop::asked())
+        Stop::asked()
     }
 
     /// Whether this client can be asked questions of a kind at all.
@@ -390,6 +400,9 @@ impl Ask {
         }
     }
 }
+
+/// How long to wait before looking again whether a link has done its work.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What was filled in, if it fits.
 fn filled_in<T>(
