@@ -186,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_offered_that_no_older_revision_has() {
+        let all =
+            json!({"tools": {}, "experimental": {"pilot": {}}, "extensions": {}, "tides": {}});
+        let all = from_value(all).expect("capabilities");
+        for version in Version::LEGACY {
+            assert_eq!(
+                to_value(offer(&all, *version, true)).unwrap(),
+                json!({"tools": {}, "experimental": {"pilot": {}}})
+            );
+        }
+    }
+
+    #[test]
     fn programs_are_named_as_the_revision_can() {
         let full = Implementation::new("harbor", "1.4.0")
             .title("Harbor office")
