@@ -6,7 +6,7 @@ use std::fmt;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::closed;
+use crate::closed::{self, Extra};
 use crate::exempt::Exempt;
 use crate::members;
 use crate::sample::{Sample, Samples};
@@ -65,20 +65,8 @@ impl fmt::Display for Failure {
 /// Checks every sample, then that every definition and member has one.
 pub(crate) fn check(document: &Document, samples: &Samples, exempt: &Exempt) -> Report {
     let closed = closed::close(document, !samples.modern(), &exempt.extras);
-    let mut failures = Vec::new();
-    let mut by_definition = BTreeMap::<&str, Vec<&Value>>::new();
-    for sample in &samples.list {
-        failures.extend(round_trip(sample));
-        for definition in &sample.definitions {
-            by_definition
-                .entry(definition)
-                .or_default()
-                .push(&sample.json);
-        }
-    }
-    for (definition, samples) in &by_definition {
-        failures.extend(fit(document, &closed, definition, samples));
-    }
+    let by_definition = by_definition(samples);
+    let mut failures = unfit(document, samples, &exempt.extras);
     for definition in document.definitions().keys() {
         let samples = by_definition.get(definition.as_str()).map(Vec::as_slice);
         failures.extend(cover(
@@ -95,6 +83,27 @@ pub(crate) fn check(document: &Document, samples: &Samples, exempt: &Exempt) -> 
         samples: samples.list.len(),
         failures,
     }
+}
+
+/// Checks every sample, and not whether any are missing.
+pub(crate) fn unfit(document: &Document, samples: &Samples, extras: &[Extra]) -> Vec<Failure> {
+    let closed = closed::close(document, !samples.modern(), extras);
+    let mut failures: Vec<_> = samples.list.iter().filter_map(round_trip).collect();
+    for (definition, samples) in by_definition(samples) {
+        failures.extend(fit(document, &closed, definition, &samples));
+    }
+    failures
+}
+
+fn by_definition(samples: &Samples) -> BTreeMap<&str, Vec<&Value>> {
+    let mut by_definition = BTreeMap::<&str, Vec<&Value>>::new();
+    for sample in &samples.list {
+        for definition in &sample.definitions {
+            let list = by_definition.entry(definition).or_default();
+            list.push(&sample.json);
+        }
+    }
+    by_definition
 }
 
 /// Decoding a sample must lose and change nothing.

@@ -8,6 +8,7 @@
 //! | [`exchange`] | the rounds of one call, seen from the client |
 //! | [`form`] | whether an answer fits its form, and what a form must not ask for |
 //! | [`ledger`] | what a call carries from one round to the next |
+//! | [`legacy`] | shapes of the revisions before 2026-07-28 |
 //! | [`moment`] | a point in time, handed in |
 //! | [`negotiate`] | which protocol version a message claims, and whether we serve it |
 //! | [`mirror`] | header values that repeat body values: encoding, annotations, comparison |

@@ -11,6 +11,7 @@ mod handshake;
 mod jsonrpc;
 mod listen;
 mod notification;
+pub(crate) mod older;
 mod parts;
 mod prompt;
 mod resource;

@@ -2,7 +2,6 @@
 
 use antiphon_types::Version::{self, V2025_03_26, V2025_06_18, V2025_11_25};
 use antiphon_types::{Annotations, CallToolResult, ContentBlock, MetaObject, ResourceContents};
-use serde_json::Value;
 
 use super::members::{self, MODERN};
 
@@ -54,7 +53,7 @@ fn plain(annotations: Option<&Annotations>, meta: Option<&MetaObject>) -> bool {
 #[cfg(test)]
 mod tests {
     use antiphon_types::{AudioContent, EmbeddedResource, ImageContent, Resource, TextContent};
-    use serde_json::{Map, json, to_value};
+    use serde_json::{Map, Value, json, to_value};
 
     use super::*;
     use crate::legacy;

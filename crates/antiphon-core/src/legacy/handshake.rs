@@ -62,10 +62,9 @@ pub fn offer(
         offered.tasks = None;
     }
     if !pushes {
-        for list in [&mut offered.tools, &mut offered.prompts] {
-            if let Some(list) = list {
-                list.list_changed = None;
-            }
+        let lists = [&mut offered.tools, &mut offered.prompts];
+        for list in lists.into_iter().flatten() {
+            list.list_changed = None;
         }
         if let Some(resources) = &mut offered.resources {
             resources.list_changed = None;
@@ -184,6 +183,19 @@ mod tests {
         assert_eq!(offered(V2025_03_26), json!({"completions": {}}));
         let tasks = json!({"completions": {}, "tasks": {"list": {}}});
         assert_eq!(offered(V2025_11_25), tasks);
+    }
+
+    #[test]
+    fn nothing_is_offered_that_no_older_revision_has() {
+        let all =
+            json!({"tools": {}, "experimental": {"pilot": {}}, "extensions": {}, "tides": {}});
+        let all = from_value(all).expect("capabilities");
+        for version in Version::LEGACY {
+            assert_eq!(
+                to_value(offer(&all, *version, true)).unwrap(),
+                json!({"tools": {}, "experimental": {"pilot": {}}})
+            );
+        }
     }
 
     #[test]

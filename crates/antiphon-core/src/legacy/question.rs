@@ -341,6 +341,15 @@ mod tests {
     }
 
     #[test]
+    fn metadata_of_a_question_is_kept() {
+        let meta = json!({"quay": 1, "io.modelcontextprotocol/related-task": {"taskId": "t"}});
+        let form = sides().meta(from_value(meta.clone()).unwrap());
+        let early = asked(form.clone(), V2025_06_18).unwrap();
+        assert_eq!(early["_meta"], json!({"quay": 1}));
+        assert_eq!(asked(form, V2025_11_25).unwrap()["_meta"], meta);
+    }
+
+    #[test]
     fn nobody_is_asked_what_no_revision_knows() {
         let unknown = json!({"inputRequests": {"k": {"method": "harbor/close", "params": {}}}});
         let unknown: InputRequired = from_value(unknown).unwrap();
