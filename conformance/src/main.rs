@@ -1,8 +1,9 @@
-//! The server under test: every fixture of the official conformance suite at 2026-07-28.
+//! The server under test: every fixture of the official conformance suite, of all revisions.
 //!
 //! `antiphon-conformance-server PORT` serves `http://127.0.0.1:PORT/mcp`.
 
 mod fixtures;
+mod older;
 mod prompts;
 mod resources;
 mod rounds;
@@ -15,6 +16,7 @@ fn server() -> Server {
         .instructions("Fixtures of the conformance suite.");
     let server = tools::add(server);
     let server = rounds::add(server);
+    let server = older::add(server);
     let server = prompts::add(server);
     resources::add(server)
 }
