@@ -57,45 +57,58 @@ struct Message {
 }
 
 async fn elicitation(Args(Message { message }): Args<Message>, ask: Ask) -> Result<String, Stop> {
-    let form = form(&json!({
-        "username": {"type": "string", "description": "User's response"},
-        "email": {"type": "string", "description": "User's email address"},
-    }), &["username", "email"])?;
+    let form = form(
+        &json!({
+            "username": {"type": "string", "description": "User's response"},
+            "email": {"type": "string", "description": "User's email address"},
+        }),
+        &["username", "email"],
+    )?;
     let (action, content) = did(ask.raw_form("user", message, &form)?);
     Ok(format!("User response: action={action}, content={content}"))
 }
 
 async fn defaults(ask: Ask) -> Result<String, Stop> {
-    let form = form(&json!({
-        "name": {"type": "string", "description": "User name", "default": "John Doe"},
-        "age": {"type": "integer", "description": "User age", "default": 30},
-        "score": {"type": "number", "description": "User score", "default": 95.5},
-        "status": {"type": "string", "description": "User status",
-            "enum": ["active", "inactive", "pending"], "default": "active"},
-        "verified": {"type": "boolean", "description": "Verification status", "default": true},
-    }), &[])?;
-    let answer = ask.raw_form("defaults", "Please review and update the form fields", &form)?;
+    let form = form(
+        &json!({
+            "name": {"type": "string", "description": "User name", "default": "John Doe"},
+            "age": {"type": "integer", "description": "User age", "default": 30},
+            "score": {"type": "number", "description": "User score", "default": 95.5},
+            "status": {"type": "string", "description": "User status",
+                "enum": ["active", "inactive", "pending"], "default": "active"},
+            "verified": {"type": "boolean", "description": "Verification status", "default": true},
+        }),
+        &[],
+    )?;
+    let answer = ask.raw_form(
+        "defaults",
+        "Please review and update the form fields",
+        &form,
+    )?;
     completed(answer)
 }
 
 async fn enums(ask: Ask) -> Result<String, Stop> {
-    let form = form(&json!({
-        "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
-        "titledSingle": {"type": "string", "oneOf": [
-            {"const": "value1", "title": "First Option"},
-            {"const": "value2", "title": "Second Option"},
-            {"const": "value3", "title": "Third Option"},
-        ]},
-        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"],
-            "enumNames": ["Option One", "Option Two", "Option Three"]},
-        "untitledMulti": {"type": "array", "items":
-            {"type": "string", "enum": ["option1", "option2", "option3"]}},
-        "titledMulti": {"type": "array", "items": {"anyOf": [
-            {"const": "value1", "title": "First Choice"},
-            {"const": "value2", "title": "Second Choice"},
-            {"const": "value3", "title": "Third Choice"},
-        ]}},
-    }), &[])?;
+    let form = form(
+        &json!({
+            "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
+            "titledSingle": {"type": "string", "oneOf": [
+                {"const": "value1", "title": "First Option"},
+                {"const": "value2", "title": "Second Option"},
+                {"const": "value3", "title": "Third Option"},
+            ]},
+            "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"],
+                "enumNames": ["Option One", "Option Two", "Option Three"]},
+            "untitledMulti": {"type": "array", "items":
+                {"type": "string", "enum": ["option1", "option2", "option3"]}},
+            "titledMulti": {"type": "array", "items": {"anyOf": [
+                {"const": "value1", "title": "First Choice"},
+                {"const": "value2", "title": "Second Choice"},
+                {"const": "value3", "title": "Third Choice"},
+            ]}},
+        }),
+        &[],
+    )?;
     completed(ask.raw_form("choices", "Please choose", &form)?)
 }
 

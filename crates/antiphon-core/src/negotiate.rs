@@ -377,7 +377,12 @@ mod tests {
         };
         let modern = meta(r#""2026-07-28""#, CAPS);
         let older = meta(r#""2025-11-25""#, "");
-        for header in [Header::None, Header::Absent, Header::Value("2025-06-18"), Header::Value(NOW)] {
+        for header in [
+            Header::None,
+            Header::Absent,
+            Header::Value("2025-06-18"),
+            Header::Value(NOW),
+        ] {
             assert_eq!(of("tools/list", header, &modern), Era::Modern);
             assert_eq!(of("initialize", header, &modern), Era::Modern);
             assert_eq!(of("tools/list", header, &older), Era::Modern);
@@ -393,7 +398,10 @@ mod tests {
         ] {
             assert_eq!(of("tools/list", header, ""), any, "{header:?}");
             assert_eq!(of("initialize", header, ""), opening, "{header:?}");
-            assert_eq!(of("tools/list", header, r#","_meta":{"progressToken":1}"#), any);
+            assert_eq!(
+                of("tools/list", header, r#","_meta":{"progressToken":1}"#),
+                any
+            );
         }
         assert_eq!(of("tools/list", Header::None, &meta("7", "")), Era::Modern);
     }

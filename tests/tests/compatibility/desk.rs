@@ -1,8 +1,8 @@
 //! The server that every kind of client calls.
 
 use antiphon::{
-    Answer, Args, Ask, Audio, Call, Form, Json, Logger, Messages, Progress, Prompt, Resource, Sample, Server,
-    Stop,
+    Answer, Args, Ask, Audio, Call, Form, Json, Logger, Messages, Progress, Prompt, Resource,
+    Sample, Server, Stop,
     link::Handle,
     schemars::{self, JsonSchema},
     types::{ContentBlock, Resource as Link, Tool as Definition},
@@ -105,23 +105,32 @@ pub fn desk() -> Server {
             let said = ask.sample("say", Sample::user("Say", 10))?;
             Ok(said.first_text().unwrap_or_default().to_owned())
         })
-        .tool("completion-with-tools", async |ask: Ask| -> Result<String, Stop> {
-            let sample = Sample::user("Say", 10).tools(vec![Definition::empty("look")]);
-            let said = ask.sample("say", sample)?;
-            Ok(said.first_text().unwrap_or_default().to_owned())
-        })
+        .tool(
+            "completion-with-tools",
+            async |ask: Ask| -> Result<String, Stop> {
+                let sample = Sample::user("Say", 10).tools(vec![Definition::empty("look")]);
+                let said = ask.sample("say", sample)?;
+                Ok(said.first_text().unwrap_or_default().to_owned())
+            },
+        )
         .tool("roots", async |ask: Ask| -> Result<String, Stop> {
             let roots = ask.roots("roots")?;
             Ok(roots.into_iter().filter_map(|root| root.name).collect())
         })
-        .add(Prompt::new("prompt", async |ask: Ask| -> Result<Messages, Stop> {
-            let Name { name } = ask.form("name", "Name?")?;
-            Ok(Messages::new().user(name))
-        }))
-        .add(Resource::new("desk://asks", async |ask: Ask| -> Result<String, Stop> {
-            let Name { name } = ask.form("name", "Name?")?;
-            Ok(name)
-        }))
+        .add(Prompt::new(
+            "prompt",
+            async |ask: Ask| -> Result<Messages, Stop> {
+                let Name { name } = ask.form("name", "Name?")?;
+                Ok(Messages::new().user(name))
+            },
+        ))
+        .add(Resource::new(
+            "desk://asks",
+            async |ask: Ask| -> Result<String, Stop> {
+                let Name { name } = ask.form("name", "Name?")?;
+                Ok(name)
+            },
+        ))
         .add(Resource::new("desk://watched", async || "text").watched())
         .tool("later", async |ask: Ask| -> Result<&'static str, Stop> {
             if ask.round() == 0 {

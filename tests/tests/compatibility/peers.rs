@@ -54,7 +54,9 @@ pub async fn try_out(column: Column, feature: Feature, server: Server) -> &'stat
             other => other,
         },
         Feature::Prompt => {
-            let (said, response) = client.request("prompts/get", json!({"name": "prompt"})).await;
+            let (said, response) = client
+                .request("prompts/get", json!({"name": "prompt"}))
+                .await;
             let text = &response["result"]["messages"][0]["content"]["text"];
             outcome(&said, &response, text)
         }
@@ -187,7 +189,9 @@ impl Client {
 
     async fn progress(&mut self) -> &'static str {
         let (said, _) = self.call("progress").await;
-        let told = said.iter().find(|it| it["method"] == "notifications/progress");
+        let told = said
+            .iter()
+            .find(|it| it["method"] == "notifications/progress");
         match told.map(|told| told["params"].get("message").is_some()) {
             Some(true) => "yes",
             Some(false) => "without words",
@@ -197,7 +201,10 @@ impl Client {
 
     async fn log(&mut self) -> &'static str {
         let (said, _) = self.call("log").await;
-        match said.iter().any(|it| it["method"] == "notifications/message") {
+        match said
+            .iter()
+            .any(|it| it["method"] == "notifications/message")
+        {
             true => "yes",
             false => "no",
         }
@@ -246,7 +253,9 @@ impl Client {
         if self.peer.hear().await["method"] != "notifications/subscriptions/acknowledged" {
             return "no";
         }
-        self.peer.say(&antiphon_tests::call("change", "change", json!({}))).await;
+        self.peer
+            .say(&antiphon_tests::call("change", "change", json!({})))
+            .await;
         assert!(self.hears(method).await);
         "by subscription"
     }

@@ -14,6 +14,7 @@ use antiphon_tests::{
     until,
 };
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[derive(Form)]
 struct Name {
@@ -213,4 +214,42 @@ async fn what_does_not_fit_is_asked_again() {
         .await;
     assert_eq!(response["result"]["content"][0]["text"], "x x");
     assert_eq!(said.len(), 3);
+}
+
+/// On stdio too: whoever closes the pipe while a question is out gets an end, and soon.
+#[tokio::test]
+async fn the_end_of_the_input_ends_what_waits() {
+    let desk = Desk::new(Shim::new());
+    let (client, server) = tokio::io::duplex(64 * 1024);
+    let (input, output) = tokio::io::split(server);
+    let serving = tokio::spawn(antiphon::stdio::serve_on(
+        desk.endpoint.clone(),
+        input,
+        output,
+    ));
+    let (mut from, mut to) = tokio::io::split(client);
+    let say = |message: Value| format!("{message}\n");
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "a", "version": "1"}}});
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "two"}});
+    to.write_all(say(hello).as_bytes()).await.expect("written");
+    to.write_all(say(call).as_bytes()).await.expect("written");
+    until(|| desk.endpoint.waiting_calls() == 1).await;
+    to.shutdown().await.expect("closed");
+    let mut all = String::new();
+    let read = from.read_to_string(&mut all);
+    tokio::time::timeout(Duration::from_secs(10), read)
+        .await
+        .expect("no hang")
+        .expect("read");
+    let last: Value = serde_json::from_str(all.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&last["id"], &last["result"]["isError"]),
+        (&json!(1), &json!(true)),
+        "{all}"
+    );
+    serving.await.expect("no panic").expect("served");
+    assert_eq!(desk.endpoint.waiting_calls(), 0);
 }

@@ -204,3 +204,22 @@ async fn the_log_level_is_the_sessions() {
         .await;
     assert_eq!(response["result"], json!({}));
 }
+
+/// LEG-S-07: an error that belongs to no request.
+#[tokio::test]
+async fn what_cannot_be_read_is_answered_as_the_revision_has_it() {
+    for version in REVISIONS {
+        let mut older = Older::open(plain(), version).await;
+        for nothing in [
+            json!(7),
+            json!({"jsonrpc": "2.0"}),
+            json!({"jsonrpc": "1.0", "id": {}}),
+        ] {
+            older.say(&nothing).await;
+            let heard = older.hear().await;
+            assert_eq!(heard["error"]["code"], -32600);
+            let has_null = heard.as_object().expect("an object").contains_key("id");
+            assert_eq!(has_null, version < "2025-11-25", "{version}: {heard}");
+        }
+    }
+}

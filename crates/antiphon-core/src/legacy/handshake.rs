@@ -19,7 +19,8 @@ pub fn abilities(declared: &ClientCapabilities, version: Version) -> ClientCapab
     let calling = declared.sampling.as_ref();
     known.sampling = calling.map(|declared| match version >= V2025_11_25 {
         true => declared.clone(),
-        false => SamplingCapability::new(),
+        // Context went without saying.
+        false => SamplingCapability::new().context(),
     });
     known.roots.clone_from(&declared.roots);
     known.experimental.clone_from(&declared.experimental);
@@ -130,14 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_revision_does_not_know_is_not_declared() {
+    fn what_the_revision_does_not_know_cannot_be_asked() {
         let declared = json!({
             "sampling": {"tools": {}, "context": {}}, "roots": {"listChanged": true},
             "experimental": {"pilot": {}}, "extensions": {"chart": {}}, "tasks": {"list": {}},
             "tides": {},
         });
         let early = json!({
-            "sampling": {}, "roots": {"listChanged": true}, "experimental": {"pilot": {}},
+            "sampling": {"context": {}}, "roots": {"listChanged": true},
+            "experimental": {"pilot": {}},
         });
         for version in [V2024_11_05, V2025_03_26, V2025_06_18] {
             assert_eq!(able(declared.clone(), version), early, "{version}");

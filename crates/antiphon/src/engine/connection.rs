@@ -109,7 +109,8 @@ impl Connection {
     /// Says that a message could not be read.
     pub(crate) fn refuse(&self, error: &antiphon_types::ErrorObject) {
         let mut json = Vec::new();
-        antiphon_core::write::error(&mut json, None, error);
+        let id = self.legacy.as_ref().and_then(|legacy| legacy.no_id());
+        antiphon_core::write::error(&mut json, id, error);
         self.lines.push(&json);
     }
 
@@ -119,6 +120,9 @@ impl Connection {
     pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.in_flight.end_all();
+        if let Some(legacy) = &self.legacy {
+            legacy.end();
+        }
         if timeout(DRAIN, self.tasks.wait()).await.is_err() {
             self.in_flight.cancel_all();
             let rest = LONGEST.saturating_sub(DRAIN);

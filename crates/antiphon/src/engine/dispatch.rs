@@ -45,12 +45,19 @@ pub(crate) struct Inbound {
     pub(crate) legacy: Option<Way>,
 }
 
+impl Inbound {
+    /// What stands for the id of a message that could not be read.
+    fn no_id(&self) -> Option<&'static str> {
+        self.legacy.as_ref().and_then(Way::no_id)
+    }
+}
+
 /// Answers one message.
 pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
     let endpoint = served.inner();
     let Ok(text) = std::str::from_utf8(&inbound.body) else {
         let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
-        return Answer::error(None, 400, &error);
+        return Answer::error(inbound.no_id(), 400, &error);
     };
     let message = match Message::parse(text) {
         Ok(message) => message,
@@ -60,7 +67,7 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
                 true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
                 false => ErrorObject::parse_error(format!("Parse error: {why}")),
             };
-            return Answer::error(unreadable.id, 400, &error);
+            return Answer::error(unreadable.id.or_else(|| inbound.no_id()), 400, &error);
         }
     };
     if depth::exceeds(text, endpoint.limits.depth) {
@@ -90,8 +97,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
             let error = "Invalid request: a client sends no responses in this era";
             return Answer::error(None, 400, &ErrorObject::invalid_request(error));
         }
-        Shape::Batch => return invalid(&message, "a batch: send one message at a time"),
-        Shape::Invalid(why) => return invalid(&message, why),
+        Shape::Batch => return invalid(&message, &inbound, "a batch: send one message at a time"),
+        Shape::Invalid(why) => return invalid(&message, &inbound, why),
     }
     let mut observation = Observation::begin(endpoint, &message, inbound.transport);
     let headers = inbound.http.as_ref().map(|parts| &parts.headers);
@@ -154,7 +161,9 @@ impl Request<'_> {
             Err(error) => return refused(200, &error),
         };
         // LOG-S-01
-        call.log_level = call.log_level.filter(|_| endpoint.capabilities.logging.is_some());
+        call.log_level = call
+            .log_level
+            .filter(|_| endpoint.capabilities.logging.is_some());
         let mut json = Vec::new();
         match run(endpoint, method, &call, message, self.text, &mut json).await {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
@@ -166,9 +175,9 @@ impl Request<'_> {
     }
 }
 
-fn invalid(message: &Message<'_>, why: &str) -> Answer {
+fn invalid(message: &Message<'_>, inbound: &Inbound, why: &str) -> Answer {
     let error = ErrorObject::invalid_request(format!("Invalid request: {why}"));
-    Answer::error(message.id(), 400, &error)
+    Answer::error(message.id().or_else(|| inbound.no_id()), 400, &error)
 }
 
 /// Why a request that is let in does not run.

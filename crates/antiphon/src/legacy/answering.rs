@@ -11,11 +11,7 @@ use antiphon_types::EmptyResult;
 
 use super::{Channel, handshake, run};
 use crate::engine::{
-    admit::version_header,
-    answer::Answer,
-    dispatch::Inbound,
-    endpoint::Endpoint,
-    outbox::Outbox,
+    admit::version_header, answer::Answer, dispatch::Inbound, endpoint::Endpoint, outbox::Outbox,
 };
 
 /// How a transport knows its older clients.
@@ -23,6 +19,15 @@ use crate::engine::{
 pub(crate) enum Way {
     /// One at most, on a channel of its own.
     Channel(Arc<Channel>),
+}
+
+impl Way {
+    /// What stands for the id of a message that could not be read.
+    pub(crate) fn no_id(&self) -> Option<&'static str> {
+        match self {
+            Self::Channel(channel) => channel.no_id(),
+        }
+    }
 }
 
 /// A message, with all that is known of it.
@@ -74,7 +79,9 @@ async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
     let method = told.message.method();
     let session = channel.session();
     match told.message.shape() {
-        Shape::Request if method == "initialize" => Some(handshake::on_channel(channel, told).await),
+        Shape::Request if method == "initialize" => {
+            Some(handshake::on_channel(channel, told).await)
+        }
         Shape::Request => match session {
             Some(session) => Some(run::request(session, told).await),
             // Also before the handshake (LEG-C-04, LEG-B-07).

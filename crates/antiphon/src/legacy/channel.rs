@@ -43,13 +43,28 @@ impl Channel {
     /// empty is none.
     pub(crate) fn batch(&self, body: &Bytes) -> Option<Vec<Bytes>> {
         let has_batches = |session: &Arc<Session>| session.version == Version::V2025_03_26;
-        if body.trim_ascii_start().first() != Some(&b'[') || !self.session().is_some_and(has_batches)
+        if body.trim_ascii_start().first() != Some(&b'[')
+            || !self.session().is_some_and(has_batches)
         {
             return None;
         }
         let messages = legacy::batch(std::str::from_utf8(body).ok()?)?;
-        let messages = messages.iter().map(|message| body.slice_ref(message.get().as_bytes()));
+        let messages = messages
+            .iter()
+            .map(|message| body.slice_ref(message.get().as_bytes()));
         Some(messages.collect()).filter(|messages: &Vec<Bytes>| !messages.is_empty())
+    }
+
+    /// The client says no more: what it was asked has no answer.
+    pub(crate) fn end(&self) {
+        if let Some(session) = self.session() {
+            session.asked.end();
+        }
+    }
+
+    /// What stands for the id of a message that could not be read.
+    pub(crate) fn no_id(&self) -> Option<&'static str> {
+        self.session().and_then(|session| session.no_id())
     }
 
     /// From here on the client hears of changes (LEG-S-02).
@@ -69,8 +84,6 @@ impl Drop for Channel {
         if let Some(telling) = self.telling.get() {
             telling.abort();
         }
-        if let Some(session) = self.session.get() {
-            session.asked.end();
-        }
+        self.end();
     }
 }

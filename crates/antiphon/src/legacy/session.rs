@@ -89,6 +89,12 @@ impl Session {
         }
     }
 
+    /// What stands for the id of a message that could not be read: before 2025-11-25 there has to
+    /// be something (LEG-S-07).
+    pub(crate) fn no_id(&self) -> Option<&'static str> {
+        (self.version < Version::V2025_11_25).then_some("null")
+    }
+
     /// The least severe log message to send. Until the client says so, what a person would want
     /// to know (LFEAT-S-05).
     pub(super) fn level(&self) -> LoggingLevel {

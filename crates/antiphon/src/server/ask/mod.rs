@@ -198,7 +198,9 @@ impl Ask {
                         links.wait(key);
                         Ok(Answer::Accept(None))
                     }
-                    (None, None) => Err(vec!["what is behind the link is not completed".to_owned()]),
+                    (None, None) => {
+                        Err(vec!["what is behind the link is not completed".to_owned()])
+                    }
                 },
                 ElicitAction::Decline => Ok(Answer::Decline),
                 ElicitAction::Cancel => Ok(Answer::Cancel),
