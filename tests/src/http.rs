@@ -179,6 +179,7 @@ impl Answer {
 pub fn events(text: &str) -> Vec<Value> {
     text.lines()
         .filter_map(|line| line.strip_prefix("data: "))
+        .filter(|data| !data.is_empty())
         .map(|data| serde_json::from_str(data).expect("JSON"))
         .collect()
 }

@@ -1,10 +1,22 @@
-//! A client of an older revision, by hand: on a channel in memory.
+//! A client of an older revision, by hand, on every transport.
 
 use std::time::Duration;
 
-use antiphon::{memory, raw::Endpoint};
+use antiphon::{http::HttpService, memory, raw::Endpoint};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, body::Incoming};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf},
+    sync::mpsc,
+    time::timeout,
+};
+
+use crate::{
+    http::{Server, events, post},
+    wire::Wire,
+};
 
 /// How long any one message may take; a test that waits longer has found a hang.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,47 +35,110 @@ pub fn everything() -> Value {
 
 /// A client of an older revision.
 pub struct Older {
-    peer: memory::Peer,
+    link: Link,
     next: i64,
     /// What `initialize` was answered with.
     pub greeted: Value,
 }
 
+/// How it reaches the server.
+enum Link {
+    Memory(memory::Peer),
+    Stdio {
+        from: Lines<BufReader<ReadHalf<DuplexStream>>>,
+        to: WriteHalf<DuplexStream>,
+    },
+    Http(Box<Web>),
+}
+
+/// Streams of messages, all into one queue.
+struct Web {
+    server: Server,
+    session: Option<String>,
+    version: Option<String>,
+    heard: mpsc::UnboundedSender<Value>,
+    queue: mpsc::UnboundedReceiver<Value>,
+}
+
 impl Older {
     /// Opens a session of this revision, able to do everything.
-    pub async fn open(endpoint: impl Into<Endpoint>, version: &str) -> Self {
-        Self::open_as(endpoint, version, &everything()).await
+    pub async fn open(wire: Wire, endpoint: impl Into<Endpoint>, version: &str) -> Self {
+        Self::open_as(wire, endpoint, version, &everything()).await
     }
 
     /// Opens a session of this revision with these capabilities.
-    pub async fn open_as(endpoint: impl Into<Endpoint>, version: &str, can: &Value) -> Self {
-        let mut older = Self::silent(endpoint);
-        let params = json!({
-            "protocolVersion": version,
-            "capabilities": can,
-            "clientInfo": { "name": "older", "version": "1.0" },
-        });
-        older.greeted = older.ask("initialize", params).await["result"].clone();
-        older.notify("notifications/initialized", json!({})).await;
+    pub async fn open_as(
+        wire: Wire,
+        endpoint: impl Into<Endpoint>,
+        version: &str,
+        can: &Value,
+    ) -> Self {
+        let mut older = Self::silent(wire, endpoint).await;
+        older.greet(version, can).await;
         older
     }
 
     /// A connection on which nothing was said yet.
-    pub fn silent(endpoint: impl Into<Endpoint>) -> Self {
+    pub async fn silent(wire: Wire, endpoint: impl Into<Endpoint>) -> Self {
+        let link = match wire {
+            Wire::Memory => Link::Memory(memory::connect(endpoint)),
+            Wire::Stdio => {
+                let (client, server) = tokio::io::duplex(64 * 1024);
+                let (input, output) = tokio::io::split(server);
+                tokio::spawn(antiphon::stdio::serve_on(endpoint.into(), input, output));
+                let (from, to) = tokio::io::split(client);
+                let from = BufReader::new(from).lines();
+                Link::Stdio { from, to }
+            }
+            Wire::Http => Link::over(antiphon::http::service(endpoint)).await,
+        };
+        Self::on(link)
+    }
+
+    /// The same, over a service that is set up already.
+    pub async fn over(service: HttpService) -> Self {
+        Self::on(Link::over(service).await)
+    }
+
+    fn on(link: Link) -> Self {
         Self {
-            peer: memory::connect(endpoint),
+            link,
             next: 0,
             greeted: Value::Null,
         }
     }
 
+    /// The handshake.
+    pub async fn greet(&mut self, version: &str, can: &Value) {
+        let params = json!({
+            "protocolVersion": version,
+            "capabilities": can,
+            "clientInfo": { "name": "older", "version": "1.0" },
+        });
+        self.greeted = self.ask("initialize", params).await["result"].clone();
+        if let Link::Http(web) = &mut self.link {
+            web.version = self.greeted["protocolVersion"].as_str().map(str::to_owned);
+        }
+        self.notify("notifications/initialized", json!({})).await;
+        if let Link::Http(web) = &mut self.link {
+            web.listen().await;
+        }
+    }
+
     /// Sends any message.
-    pub async fn say(&self, message: &Value) {
-        self.peer.send(message.to_string()).await;
+    pub async fn say(&mut self, message: &Value) {
+        match &mut self.link {
+            Link::Memory(peer) => _ = peer.send(message.to_string()).await,
+            Link::Stdio { to, .. } => {
+                let line = format!("{message}\n");
+                to.write_all(line.as_bytes()).await.expect("written");
+            }
+            Link::Http(web) => web.post(message).await,
+        }
     }
 
     /// Sends a notification.
-    pub async fn notify(&self, method: &str, params: Value) {
+    pub async fn notify(&mut self, method: &str, params: Value) {
         self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await;
     }
@@ -79,16 +154,14 @@ impl Older {
 
     /// The next message, whatever it is.
     pub async fn hear(&mut self) -> Value {
-        let message = timeout(PATIENCE, self.peer.receive()).await;
-        let message = message.expect("no hang").expect("still there");
-        serde_json::from_slice(&message).expect("JSON")
+        let message = timeout(PATIENCE, self.link.next()).await;
+        message.expect("no hang").expect("still there")
     }
 
     /// What is heard within a moment, if anything is.
     pub async fn hear_at_once(&mut self) -> Option<Value> {
-        let message = timeout(Duration::from_millis(150), self.peer.receive()).await;
-        let message = message.ok()??;
-        Some(serde_json::from_slice(&message).expect("JSON"))
+        let message = timeout(Duration::from_millis(150), self.link.next()).await;
+        message.ok()?
     }
 
     /// The response to a request that asks nothing; notifications are passed over.
@@ -141,6 +214,106 @@ impl Older {
             }
             said.push(message);
         }
+    }
+}
+
+impl Link {
+    async fn over(service: HttpService) -> Self {
+        let (heard, queue) = mpsc::unbounded_channel();
+        Self::Http(Box::new(Web {
+            server: Server::start(service).await,
+            session: None,
+            version: None,
+            heard,
+            queue,
+        }))
+    }
+
+    async fn next(&mut self) -> Option<Value> {
+        match self {
+            Self::Memory(peer) => {
+                let message = peer.receive().await?;
+                Some(serde_json::from_slice(&message).expect("JSON"))
+            }
+            Self::Stdio { from, .. } => {
+                let line = from.next_line().await.expect("readable")?;
+                Some(serde_json::from_str(&line).expect("JSON"))
+            }
+            Self::Http(web) => web.queue.recv().await,
+        }
+    }
+}
+
+impl Web {
+    /// A request of these revisions.
+    fn request(&self, method: &str, body: String) -> Request<Full<Bytes>> {
+        let accept = match method {
+            "GET" => "text/event-stream",
+            _ => "application/json, text/event-stream",
+        };
+        let mut request = Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header("accept", accept)
+            .header("content-type", "application/json");
+        if let Some(session) = &self.session {
+            request = request.header("mcp-session-id", session);
+        }
+        if let Some(version) = self.version.as_deref().filter(|it| *it >= "2025-06-18") {
+            request = request.header("mcp-protocol-version", version);
+        }
+        request.body(Full::new(body.into())).expect("a request")
+    }
+
+    /// Posts a message; whatever comes back is heard.
+    async fn post(&mut self, message: &Value) {
+        let modern = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        let request = match modern.is_string() {
+            true => post(message),
+            false => self.request("POST", message.to_string()),
+        };
+        let response = self.server.open(request).await;
+        if let Some(session) = response.headers().get("mcp-session-id") {
+            self.session = Some(session.to_str().expect("ASCII").to_owned());
+        }
+        self.hear(response);
+    }
+
+    /// Opens the stream of what the server says of its own accord.
+    async fn listen(&mut self) {
+        let request = self.request("GET", String::new());
+        let response = self.server.open(request).await;
+        if response.status() == 200 {
+            self.hear(response);
+        }
+    }
+
+    fn hear(&self, response: Response<Incoming>) {
+        let (heard, (head, mut body)) = (self.heard.clone(), response.into_parts());
+        let stream = head.headers.get("content-type");
+        let stream = stream.is_some_and(|kind| kind == "text/event-stream");
+        tokio::spawn(async move {
+            let mut text = String::new();
+            while let Some(Ok(frame)) = body.frame().await {
+                let Ok(data) = frame.into_data() else {
+                    continue;
+                };
+                text += std::str::from_utf8(&data).expect("UTF-8");
+                // Only whole events.
+                if let (true, Some(end)) = (stream, text.rfind("\n\n")) {
+                    for message in events(&text[..end]) {
+                        _ = heard.send(message);
+                    }
+                    text.drain(..end + 2);
+                }
+            }
+            if !stream && !text.is_empty() {
+                match serde_json::from_str(&text).expect("JSON") {
+                    Value::Array(all) => all.into_iter().for_each(|one| _ = heard.send(one)),
+                    one => _ = heard.send(one),
+                }
+            }
+        });
     }
 }
 

@@ -29,6 +29,12 @@ pub enum Wire {
     Http,
 }
 
+impl Open for Wire {
+    async fn open(wire: Wire, _: &str) -> Self {
+        wire
+    }
+}
+
 /// An open connection to a fresh harbour.
 pub enum Connection {
     /// In process.

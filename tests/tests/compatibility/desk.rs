@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What is tried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feature {
+pub(crate) enum Feature {
     Form,
     Link,
     Completion,
@@ -34,7 +34,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    pub const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Form,
         Self::Link,
         Self::Completion,
@@ -56,7 +56,7 @@ impl Feature {
     ];
 
     /// As the guide calls it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Form => "a tool asks with a form",
             Self::Link => "a tool asks to open a link",
@@ -90,7 +90,7 @@ struct Count {
     books: u32,
 }
 
-pub fn desk() -> Server {
+pub(crate) fn desk() -> Server {
     Server::new("desk", "1.0")
         .logging()
         .tool("form", async |ask: Ask| -> Result<String, Stop> {

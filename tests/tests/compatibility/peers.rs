@@ -3,7 +3,9 @@
 use antiphon::{Server, raw::Endpoint};
 use antiphon_tests::{
     older::{Older, everything},
-    request, request_as, with_meta,
+    request, request_as,
+    wire::Wire,
+    with_meta,
 };
 use serde_json::{Value, json};
 
@@ -11,13 +13,13 @@ use crate::desk::Feature;
 
 /// A kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub(crate) enum Column {
     Older(&'static str),
     Modern,
 }
 
 impl Column {
-    pub const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Older("2024-11-05"),
         Self::Older("2025-03-26"),
         Self::Older("2025-06-18"),
@@ -26,7 +28,7 @@ impl Column {
     ];
 
     /// As the guide calls it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Older(version) => version,
             Self::Modern => "2026-07-28",
@@ -35,11 +37,11 @@ impl Column {
 }
 
 /// Tries a feature out; what the guide calls the outcome.
-pub async fn try_out(column: Column, feature: Feature, server: Server) -> &'static str {
+pub(crate) async fn try_out(column: Column, feature: Feature, server: Server) -> &'static str {
     let endpoint = Endpoint::from(server);
     let peer = match column {
-        Column::Older(version) => Older::open(endpoint, version).await,
-        Column::Modern => Older::silent(endpoint),
+        Column::Older(version) => Older::open(Wire::Memory, endpoint, version).await,
+        Column::Modern => Older::silent(Wire::Memory, endpoint).await,
     };
     let mut client = Client { peer, column };
     match feature {
