@@ -50,7 +50,7 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
     let endpoint = served.inner();
     let Ok(text) = std::str::from_utf8(&inbound.body) else {
         let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
-        return Answer::error(None, 400, &error);
+        return Answer::error(legacy::nobody(&inbound), 400, &error);
     };
     let message = match Message::parse(text) {
         Ok(message) => message,
@@ -60,7 +60,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
                 true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
                 false => ErrorObject::parse_error(format!("Parse error: {why}")),
             };
-            return Answer::error(unreadable.id, 400, &error);
+            let id = unreadable.id.or_else(|| legacy::nobody(&inbound));
+            return Answer::error(id, 400, &error);
         }
     };
     if depth::exceeds(text, endpoint.limits.depth) {
@@ -68,7 +69,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
             "The message nests deeper than {} levels",
             endpoint.limits.depth
         );
-        return Answer::error(message.id(), 400, &ErrorObject::invalid_request(text));
+        let id = message.id().or_else(|| legacy::nobody(&inbound));
+        return Answer::error(id, 400, &ErrorObject::invalid_request(text));
     }
     let shape = message.shape();
     if legacy::concerns(&message, shape, &inbound) {
@@ -90,8 +92,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
             let error = "Invalid request: a client sends no responses in this era";
             return Answer::error(None, 400, &ErrorObject::invalid_request(error));
         }
-        Shape::Batch => return invalid(&message, "a batch: send one message at a time"),
-        Shape::Invalid(why) => return invalid(&message, why),
+        Shape::Batch => return invalid(&message, &inbound, "a batch: send one message at a time"),
+        Shape::Invalid(why) => return invalid(&message, &inbound, why),
     }
     let mut observation = Observation::begin(endpoint, &message, inbound.transport);
     let headers = inbound.http.as_ref().map(|parts| &parts.headers);
@@ -166,9 +168,10 @@ impl Request<'_> {
     }
 }
 
-fn invalid(message: &Message<'_>, why: &str) -> Answer {
+fn invalid(message: &Message<'_>, inbound: &Inbound, why: &str) -> Answer {
     let error = ErrorObject::invalid_request(format!("Invalid request: {why}"));
-    Answer::error(message.id(), 400, &error)
+    let id = message.id().or_else(|| legacy::nobody(inbound));
+    Answer::error(id, 400, &error)
 }
 
 /// Why a request that is let in does not run.
@@ -372,15 +375,20 @@ fn notification(message: &Message<'_>, inbound: &Inbound) -> Answer {
         };
     };
     if message.method() == "notifications/cancelled" {
-        let reason = message.params.reason.as_str().unwrap_or_default();
-        let id = message
-            .params
-            .request_id
-            .and_then(|raw| RequestId::from_raw(raw.get()));
-        match id {
-            Some(id) if in_flight.cancel(&id) => tracing::debug!(%id, reason, "cancelled"),
-            _ => tracing::debug!(reason, "a cancellation of nothing that runs; ignored"),
-        }
+        cancel(in_flight, message);
     }
     Answer::Nothing
+}
+
+/// Cancels the request that a notification names.
+pub(crate) fn cancel(in_flight: &InFlight, message: &Message<'_>) {
+    let reason = message.params.reason.as_str().unwrap_or_default();
+    let id = message
+        .params
+        .request_id
+        .and_then(|raw| RequestId::from_raw(raw.get()));
+    match id {
+        Some(id) if in_flight.cancel(&id) => tracing::debug!(%id, reason, "cancelled"),
+        _ => tracing::debug!(reason, "a cancellation of nothing that runs; ignored"),
+    }
 }

@@ -11,6 +11,8 @@ mod asked;
 mod calling;
 mod channel;
 mod handshake;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 mod pushed;
 mod run;
 mod session;
@@ -24,10 +26,10 @@ pub use antiphon_core::negotiate::Era;
 pub use self::settings::Shim;
 
 pub(crate) use self::{
-    answering::{Way, answer, concerns},
+    answering::{Way, answer, concerns, nobody},
     channel::Channel,
     pushed::{Asker, Cannot},
     session::{Mute, Session},
     settings::Legacy,
-    shim::{Aside, Held},
+    shim::Aside,
 };

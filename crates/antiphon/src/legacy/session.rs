@@ -35,7 +35,6 @@ pub(crate) struct Session {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mute {
     /// There are no sessions, so no answer would find its question.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "HTTP only"))]
     Stateless,
     /// Answers are single JSON messages, so no question can come before them.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "HTTP only"))]
