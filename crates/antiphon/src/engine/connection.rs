@@ -109,7 +109,7 @@ impl Connection {
     /// Says that a message could not be read.
     pub(crate) fn refuse(&self, error: &antiphon_types::ErrorObject) {
         let mut json = Vec::new();
-        let id = self.legacy.as_ref().and_then(|legacy| legacy.no_id());
+        let id = self.legacy.as_ref().and_then(|legacy| legacy.nobody());
         antiphon_core::write::error(&mut json, id, error);
         self.lines.push(&json);
     }

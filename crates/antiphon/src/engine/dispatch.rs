@@ -45,19 +45,12 @@ pub(crate) struct Inbound {
     pub(crate) legacy: Option<Way>,
 }
 
-impl Inbound {
-    /// What stands for the id of a message that could not be read.
-    fn no_id(&self) -> Option<&'static str> {
-        self.legacy.as_ref().and_then(Way::no_id)
-    }
-}
-
 /// Answers one message.
 pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
     let endpoint = served.inner();
     let Ok(text) = std::str::from_utf8(&inbound.body) else {
         let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
-        return Answer::error(inbound.no_id(), 400, &error);
+        return Answer::error(legacy::nobody(&inbound), 400, &error);
     };
     let message = match Message::parse(text) {
         Ok(message) => message,
@@ -67,7 +60,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
                 true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
                 false => ErrorObject::parse_error(format!("Parse error: {why}")),
             };
-            return Answer::error(unreadable.id.or_else(|| inbound.no_id()), 400, &error);
+            let id = unreadable.id.or_else(|| legacy::nobody(&inbound));
+            return Answer::error(id, 400, &error);
         }
     };
     if depth::exceeds(text, endpoint.limits.depth) {
@@ -75,7 +69,8 @@ pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbo
             "The message nests deeper than {} levels",
             endpoint.limits.depth
         );
-        return Answer::error(message.id(), 400, &ErrorObject::invalid_request(text));
+        let id = message.id().or_else(|| legacy::nobody(&inbound));
+        return Answer::error(id, 400, &ErrorObject::invalid_request(text));
     }
     let shape = message.shape();
     if legacy::concerns(&message, shape, &inbound) {
@@ -161,9 +156,7 @@ impl Request<'_> {
             Err(error) => return refused(200, &error),
         };
         // LOG-S-01
-        call.log_level = call
-            .log_level
-            .filter(|_| endpoint.capabilities.logging.is_some());
+        call.log_level = call.log_level.filter(|_| endpoint.capabilities.logging.is_some());
         let mut json = Vec::new();
         match run(endpoint, method, &call, message, self.text, &mut json).await {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
@@ -177,7 +170,8 @@ impl Request<'_> {
 
 fn invalid(message: &Message<'_>, inbound: &Inbound, why: &str) -> Answer {
     let error = ErrorObject::invalid_request(format!("Invalid request: {why}"));
-    Answer::error(message.id().or_else(|| inbound.no_id()), 400, &error)
+    let id = message.id().or_else(|| legacy::nobody(inbound));
+    Answer::error(id, 400, &error)
 }
 
 /// Why a request that is let in does not run.
@@ -381,15 +375,20 @@ fn notification(message: &Message<'_>, inbound: &Inbound) -> Answer {
         };
     };
     if message.method() == "notifications/cancelled" {
-        let reason = message.params.reason.as_str().unwrap_or_default();
-        let id = message
-            .params
-            .request_id
-            .and_then(|raw| RequestId::from_raw(raw.get()));
-        match id {
-            Some(id) if in_flight.cancel(&id) => tracing::debug!(%id, reason, "cancelled"),
-            _ => tracing::debug!(reason, "a cancellation of nothing that runs; ignored"),
-        }
+        cancel(in_flight, message);
     }
     Answer::Nothing
+}
+
+/// Cancels the request that a notification names.
+pub(crate) fn cancel(in_flight: &InFlight, message: &Message<'_>) {
+    let reason = message.params.reason.as_str().unwrap_or_default();
+    let id = message
+        .params
+        .request_id
+        .and_then(|raw| RequestId::from_raw(raw.get()));
+    match id {
+        Some(id) if in_flight.cancel(&id) => tracing::debug!(%id, reason, "cancelled"),
+        _ => tracing::debug!(reason, "a cancellation of nothing that runs; ignored"),
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Inner {
     pub(crate) identity: Option<Box<RawValue>>,
     pub(crate) changes: Changes,
     pub(crate) observer: Option<Watcher>,
-    pub(super) instruments: Instruments,
+    pub(crate) instruments: Instruments,
     pub(crate) limits: Limits,
     pub(crate) lifecycle: Lifecycle,
     /// What runs on without its client, of calls through somebody else's server.

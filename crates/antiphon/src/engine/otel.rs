@@ -2,9 +2,13 @@
 //! Without the feature the same names do nothing.
 
 #[cfg(not(feature = "otel"))]
-pub(super) use self::off::{Instruments, TIMED, Trace, asks, goes_on};
+pub(crate) use self::off::Instruments;
+#[cfg(not(feature = "otel"))]
+pub(super) use self::off::{TIMED, Trace, asks, goes_on};
 #[cfg(feature = "otel")]
-pub(super) use self::on::{Instruments, TIMED, Trace, asks, goes_on};
+pub(crate) use self::on::Instruments;
+#[cfg(feature = "otel")]
+pub(super) use self::on::{TIMED, Trace, asks, goes_on};
 
 #[cfg(feature = "otel")]
 mod on {
@@ -37,9 +41,21 @@ mod on {
 
     /// What records, made from the global providers at the first request.
     #[derive(Default)]
-    pub(in crate::engine) struct Instruments(OnceLock<(BoxedTracer, Histogram<f64>)>);
+    pub(crate) struct Instruments(OnceLock<(BoxedTracer, Histogram<f64>)>);
 
     impl Instruments {
+        /// Records how long a session of an older client's lasted.
+        #[cfg(feature = "http")]
+        pub(crate) fn session_ended(&self, version: Version, lasted: Duration) {
+            global::meter("antiphon")
+                .f64_histogram("mcp.server.session.duration")
+                .with_description("From `initialize` to the end of the session")
+                .with_unit("s")
+                .with_boundaries(BOUNDS.to_vec())
+                .build()
+                .record(lasted.as_secs_f64(), &[spoken(version)]);
+        }
+
         fn of(&self) -> &(BoxedTracer, Histogram<f64>) {
             self.0.get_or_init(|| {
                 let duration = global::meter("antiphon")
@@ -219,7 +235,12 @@ mod off {
     pub(in crate::engine) const TIMED: bool = false;
 
     #[derive(Default)]
-    pub(in crate::engine) struct Instruments(());
+    pub(crate) struct Instruments(());
+
+    #[cfg(feature = "http")]
+    impl Instruments {
+        pub(crate) fn session_ended(&self, _: Version, _: Duration) {}
+    }
 
     pub(in crate::engine) struct Trace<'a>(PhantomData<&'a ()>);
 

@@ -9,6 +9,7 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use antiphon_core::{legacy, write};
@@ -17,6 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::lines::Lines;
+#[cfg(feature = "http")]
+use crate::legacy::http::Hosted;
 
 /// A reader that lags more than this behind loses progress and log messages, which the protocol
 /// lets a server send at any rate it likes (PROG-S-01, PROG-B-02, LOG-S-06).
@@ -28,14 +31,43 @@ pub(crate) struct Outbox {
     lines: Option<Arc<Lines>>,
     /// The revision of a client that knows less than this server says.
     older: OnceLock<Version>,
+    /// The session over HTTP that the request is of.
+    #[cfg(feature = "http")]
+    settled: OnceLock<Box<Settled>>,
     state: Mutex<State>,
+}
+
+/// A request of a session's over HTTP.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) hosted: Arc<Hosted>,
+    /// The request's id, as JSON.
+    pub(crate) id: Box<str>,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+#[cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "line transports send at once")
+)]
+pub(crate) struct Sent {
+    pub(crate) json: Vec<u8>,
+    /// The id of a request of the server's.
+    pub(crate) question: Option<u64>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: Vec<Vec<u8>>,
+    waiting: Vec<Sent>,
     bytes: usize,
     shut: bool,
+    /// Nothing gets out but the answer.
+    hushed: bool,
+    /// The stream of the answer is to be closed for so long.
+    #[cfg(feature = "http")]
+    let_go: Option<Duration>,
     /// The client has left, or wants no answer any more.
     cancelled: bool,
     /// The request is not dropped because it is cancelled.
@@ -57,6 +89,8 @@ impl Outbox {
         Self {
             lines: Some(lines),
             older: OnceLock::new(),
+            #[cfg(feature = "http")]
+            settled: OnceLock::new(),
             state: Mutex::default(),
         }
     }
@@ -99,23 +133,31 @@ impl Outbox {
         }
         let state = self.lock();
         if !state.shut {
-            self.put(state, message);
+            self.put(state, message, None);
         }
     }
 
-    /// Sends a message of the server's own, whatever became of the request: a question of an older
-    /// era, or that it is withdrawn.
+    /// Sends a message of the server's own, whatever became of the request: that a question of an
+    /// older era is withdrawn, or what became of it.
     pub(crate) fn tell(&self, message: Vec<u8>) {
-        self.put(self.lock(), message);
+        self.put(self.lock(), message, None);
     }
 
-    fn put(&self, mut state: MutexGuard<'_, State>, message: Vec<u8>) {
+    /// Sends a question of an older era, under the id it has.
+    pub(crate) fn ask(&self, id: u64, message: Vec<u8>) {
+        self.put(self.lock(), message, Some(id));
+    }
+
+    fn put(&self, mut state: MutexGuard<'_, State>, json: Vec<u8>, question: Option<u64>) {
         if let Some(lines) = &self.lines {
-            lines.push(&message);
+            lines.push(&json);
             return;
         }
-        state.bytes += message.len();
-        state.waiting.push(message);
+        if state.hushed {
+            return;
+        }
+        state.bytes += json.len();
+        state.waiting.push(Sent { json, question });
         wake(&mut state.reader);
     }
 
@@ -232,12 +274,64 @@ impl Outbox {
         Self {
             lines: None,
             older: OnceLock::new(),
+            settled: OnceLock::new(),
             state: Mutex::default(),
         }
     }
 
+    /// Closes the stream of the answer for a while, where a client knows to come back for the rest
+    /// of it.
+    pub(crate) fn let_go(&self, retry: Duration) {
+        let hosted = self.settled().map(|settled| &settled.hosted);
+        if hosted.is_some_and(|hosted| hosted.comes_back() && !hosted.is_plain()) {
+            let mut state = self.lock();
+            state.let_go = Some(retry);
+            wake(&mut state.reader);
+        }
+    }
+
+    /// Nothing gets out from here on but the answer.
+    pub(crate) fn hush(&self) {
+        self.lock().hushed = true;
+    }
+
+    /// The request is one of a session's.
+    pub(crate) fn settle(&self, hosted: &Arc<Hosted>, id: &str) {
+        let hosted = hosted.clone();
+        let id = id.into();
+        _ = self.settled.set(Box::new(Settled { hosted, id }));
+    }
+
+    /// The session that the request is of.
+    pub(crate) fn settled(&self) -> Option<&Settled> {
+        self.settled.get().map(|settled| &**settled)
+    }
+
+    /// Whether the client has left, or wants no answer any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().cancelled
+    }
+
+    /// Whether something happened that cannot wait for the answer. If not, the task is woken when
+    /// it does.
+    pub(crate) fn has_news(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        state.reader = Some(context.waker().clone());
+        !state.waiting.is_empty() || state.let_go.is_some()
+    }
+
+    /// For how long the stream of the answer is to be closed.
+    pub(crate) fn let_go_after(&self) -> Option<Duration> {
+        self.lock().let_go
+    }
+
+    /// Takes back that the stream of the answer is to be closed; for how long it was to be.
+    pub(crate) fn take_let_go(&self) -> Option<Duration> {
+        self.lock().let_go.take()
+    }
+
     /// Takes what waits. When nothing does, the task is woken for the next message.
-    pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Vec<u8>> {
+    pub(crate) fn take(&self, context: &Context<'_>) -> Vec<Sent> {
         let mut state = self.lock();
         if state.waiting.is_empty() {
             state.reader = Some(context.waker().clone());
@@ -248,11 +342,17 @@ impl Outbox {
     }
 
     /// Takes what waits and shuts the outbox: the request is over.
-    pub(crate) fn take_last(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn take_last(&self) -> Vec<Sent> {
         let mut state = self.lock();
         state.shut = true;
         std::mem::take(&mut state.waiting)
     }
+}
+
+/// Without HTTP no answer is a stream.
+#[cfg(not(feature = "http"))]
+impl Outbox {
+    pub(crate) fn let_go(&self, _: Duration) {}
 }
 
 /// The parameters of a notification as an older revision knows them; `None` if it has no such.

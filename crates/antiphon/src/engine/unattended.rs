@@ -66,6 +66,23 @@ impl Unattended {
         self.calls.spawn_on(request, &runtime);
     }
 
+    /// Runs what goes on whether or not its client stays. Outside a runtime nobody can, and it is
+    /// dropped.
+    pub(crate) fn run(&self, calls: impl Future<Output = ()> + Send + 'static) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            tracing::error!("calls whose client left were dropped outside a runtime");
+            return;
+        };
+        let end = self.end.clone();
+        let calls = async move { _ = end.run_until_cancelled(calls).await };
+        self.calls.spawn_on(calls, &runtime);
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
     /// Looks after a request that became a task before its client left. Outside a runtime nobody
     /// can, and it runs on by itself.
     pub(crate) fn watch<T: Send + 'static>(&self, mut task: tokio::task::JoinHandle<T>) {

@@ -7,7 +7,7 @@ use antiphon_core::{
     negotiate::{self, Era},
     write,
 };
-use antiphon_types::EmptyResult;
+use antiphon_types::{EmptyResult, Version};
 
 use super::{Channel, handshake, run};
 use crate::engine::{
@@ -19,15 +19,9 @@ use crate::engine::{
 pub(crate) enum Way {
     /// One at most, on a channel of its own.
     Channel(Arc<Channel>),
-}
-
-impl Way {
-    /// What stands for the id of a message that could not be read.
-    pub(crate) fn no_id(&self) -> Option<&'static str> {
-        match self {
-            Self::Channel(channel) => channel.no_id(),
-        }
-    }
+    /// By the sessions they name.
+    #[cfg(feature = "http")]
+    Http(Arc<super::http::Table>),
 }
 
 /// A message, with all that is known of it.
@@ -47,10 +41,35 @@ pub(crate) fn concerns(message: &Message<'_>, shape: Shape, inbound: &Inbound) -
             Shape::Request | Shape::Notification => {
                 let headers = inbound.http.as_ref().map(|parts| &parts.headers);
                 negotiate::era(message, version_header(headers)) == Era::Legacy
+                    || (shape == Shape::Notification && names_session(message, inbound))
             }
             Shape::Response => true,
             Shape::Batch | Shape::Invalid(_) => false,
         }
+}
+
+/// Whether a notification is one of a session's, whatever its header says (wire.md 10.1, steps 17
+/// and 18).
+fn names_session(message: &Message<'_>, inbound: &Inbound) -> bool {
+    let headers = inbound.http.as_ref().map(|parts| &parts.headers);
+    message.params.meta.version.is_absent()
+        && headers.is_some_and(|headers| headers.contains_key("mcp-session-id"))
+}
+
+/// The id of an error that is nobody's: none at all, or `null` for a client that cannot do
+/// without (LEG-S-07).
+pub(crate) fn nobody(inbound: &Inbound) -> Option<&'static str> {
+    let version = match inbound.legacy.as_ref()? {
+        Way::Channel(channel) => return channel.nobody(),
+        #[cfg(feature = "http")]
+        Way::Http(table) => super::http::version(table, inbound)?,
+    };
+    unaddressed(version)
+}
+
+/// The same, of a client of this revision.
+pub(super) fn unaddressed(version: Version) -> Option<&'static str> {
+    (version < Version::V2025_11_25).then_some("null")
 }
 
 /// Answers a message of an older client's; `None` if it is not one of those that are known, and
@@ -71,6 +90,8 @@ pub(crate) async fn answer(
     };
     match inbound.legacy.as_ref()? {
         Way::Channel(channel) => on_channel(channel, told).await,
+        #[cfg(feature = "http")]
+        Way::Http(table) => super::http::answer(table, told).await,
     }
 }
 

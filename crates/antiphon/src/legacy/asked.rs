@@ -49,6 +49,12 @@ impl Asked {
         self.lock().waiting.remove(&id).is_some()
     }
 
+    /// Whether somebody waits for this answer.
+    #[cfg(feature = "http")]
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        self.lock().waiting.contains_key(&id)
+    }
+
     /// Takes a response to whoever waits for it; whether somebody does.
     pub(crate) fn answer(&self, text: &str) -> bool {
         #[derive(Deserialize)]

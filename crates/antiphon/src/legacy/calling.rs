@@ -1,6 +1,8 @@
 //! For code that serves only clients of older revisions: the client is asked in the middle of a
 //! handler, which waits for the answer.
 
+use std::time::Duration;
+
 use antiphon_types::{
     CreateMessageResult, ElicitAction, ElicitRequestParams, ElicitResult, InputRequest,
     ListRootsResult, Root,
@@ -38,6 +40,17 @@ impl Call {
         match self.asker() {
             None => Era::Modern,
             Some(_) => Era::Legacy,
+        }
+    }
+
+    /// Closes the connection on which the client waits, and has it come back for the answer after
+    /// `retry`: for work that takes long, behind proxies that cut long responses (LHTTP-S-07).
+    ///
+    /// Only clients of 2025-11-25 over HTTP know how to come back; for all others this does
+    /// nothing, and they wait.
+    pub fn let_go(&self, retry: Duration) {
+        if let Some(asker) = self.asker() {
+            asker.outbox.let_go(retry);
         }
     }
 

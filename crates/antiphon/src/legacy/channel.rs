@@ -7,7 +7,7 @@ use antiphon_types::Version;
 use bytes::Bytes;
 use tokio::task::AbortHandle;
 
-use super::{session::Session, watching};
+use super::{answering::unaddressed, session::Session, watching};
 use crate::engine::{inflight::InFlight, lines::Lines};
 
 /// What a shared channel knows of a client that opened with `initialize` on it (ERA-S-03).
@@ -62,9 +62,9 @@ impl Channel {
         }
     }
 
-    /// What stands for the id of a message that could not be read.
-    pub(crate) fn no_id(&self) -> Option<&'static str> {
-        self.session().and_then(|session| session.no_id())
+    /// The id of an error that is nobody's.
+    pub(crate) fn nobody(&self) -> Option<&'static str> {
+        unaddressed(self.session()?.version)
     }
 
     /// From here on the client hears of changes (LEG-S-02).

@@ -11,6 +11,8 @@ mod asked;
 mod calling;
 mod channel;
 mod handshake;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 mod links;
 mod pushed;
 mod run;
@@ -25,7 +27,7 @@ pub use antiphon_core::negotiate::Era;
 pub use self::settings::Shim;
 
 pub(crate) use self::{
-    answering::{Way, answer, concerns},
+    answering::{Way, answer, concerns, nobody},
     channel::Channel,
     links::Links,
     pushed::{Asker, Cannot},

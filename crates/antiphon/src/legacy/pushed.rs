@@ -157,7 +157,7 @@ impl Asker {
         if let Err(error) = write::server_request(&mut message, id, method, &params) {
             return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
         }
-        self.outbox.tell(message);
+        self.outbox.ask(id, message);
         Ok(pushed)
     }
 

@@ -35,7 +35,6 @@ pub(crate) struct Session {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mute {
     /// There are no sessions, so no answer would find its question.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "HTTP only"))]
     Stateless,
     /// Answers are single JSON messages, so no question can come before them.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "HTTP only"))]
@@ -87,12 +86,6 @@ impl Session {
             progress_token: sent.progress_token,
             others: sent.others.clone(),
         }
-    }
-
-    /// What stands for the id of a message that could not be read: before 2025-11-25 there has to
-    /// be something (LEG-S-07).
-    pub(crate) fn no_id(&self) -> Option<&'static str> {
-        (self.version < Version::V2025_11_25).then_some("null")
     }
 
     /// The least severe log message to send. Until the client says so, what a person would want

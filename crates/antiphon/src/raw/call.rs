@@ -1,6 +1,9 @@
 //! [`Call`]: one request, as a handler sees it.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use antiphon_core::envelope::Meta;
 use antiphon_types::{
@@ -177,6 +180,15 @@ impl Call<'_> {
     /// The way to the client, if it can be asked while this call waits.
     pub(crate) fn asker(&self) -> Option<Asker> {
         self.aside.map(|aside| aside.asker.clone())
+    }
+
+    /// Closes the connection on which the client waits, and has it come back for the answer after
+    /// `retry`: for work that takes long, behind proxies that cut long responses (LHTTP-S-07).
+    ///
+    /// Only clients of 2025-11-25 over HTTP know how to come back; for all others this does
+    /// nothing, and they wait.
+    pub fn let_go(&self, retry: Duration) {
+        self.outbox.let_go(retry);
     }
 
     /// Asks the client of this call something, and waits for the answer: its result, as JSON.

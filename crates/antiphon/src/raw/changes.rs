@@ -14,7 +14,14 @@ use antiphon_types::SubscriptionFilter;
 
 /// Announces changes to every client that listens for them. Clones are one and the same.
 #[derive(Debug, Clone, Default)]
-pub struct Changes(Arc<Mutex<Vec<Weak<Listener>>>>);
+pub struct Changes(Arc<Mutex<Listeners>>);
+
+#[derive(Debug, Default)]
+struct Listeners {
+    all: Vec<Weak<Listener>>,
+    /// With this many it is worth looking for those that are gone.
+    full: usize,
+}
 
 impl Changes {
     /// Nobody listens yet.
@@ -50,13 +57,14 @@ impl Changes {
     /// How many subscriptions are open.
     pub fn listeners(&self) -> usize {
         self.lock()
+            .all
             .iter()
             .filter(|listener| listener.strong_count() > 0)
             .count()
     }
 
     fn announce(&self, change: &Change) {
-        let listeners: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        let listeners: Vec<_> = self.lock().all.iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
             listener.tell(change);
         }
@@ -65,12 +73,18 @@ impl Changes {
     pub(crate) fn listen(&self, filter: &SubscriptionFilter) -> Arc<Listener> {
         let listener = Arc::new(Listener::new(filter));
         let mut listeners = self.lock();
-        listeners.retain(|listener| listener.strong_count() > 0);
-        listeners.push(Arc::downgrade(&listener));
+        // Each look at all of them is paid for by as many that came since the last.
+        if listeners.all.len() >= listeners.full {
+            listeners.all.retain(|listener| listener.strong_count() > 0);
+            listeners.full = 2 * listeners.all.len() + 16;
+            let full = listeners.full;
+            listeners.all.shrink_to(full);
+        }
+        listeners.all.push(Arc::downgrade(&listener));
         listener
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Listener>>> {
+    fn lock(&self) -> MutexGuard<'_, Listeners> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -145,6 +159,12 @@ impl Listener {
         let mut pending = self.lock();
         pending.wanted.remove(&resource);
         pending.changes.remove(&resource);
+    }
+
+    /// Takes back that it is to end.
+    #[cfg(feature = "http")]
+    pub(crate) fn forget_end(&self) {
+        self.lock().changes.remove(&Change::End);
     }
 
     /// Whether it hears of this resource.
@@ -222,5 +242,17 @@ mod tests {
         drop(listener);
         assert_eq!(changes.listeners(), 0);
         changes.tools();
+    }
+
+    #[test]
+    fn those_that_come_and_go_are_not_held() {
+        let changes = Changes::new();
+        let stays = changes.listen(&filter(true, &[]));
+        for _ in 0..10_000 {
+            changes.listen(&filter(true, &[]));
+        }
+        assert!(changes.lock().all.len() < 40);
+        changes.tools();
+        assert_eq!(heard(&stays), [Change::Tools]);
     }
 }

@@ -19,7 +19,13 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::service::Shared;
 use crate::{
-    engine::{answer::Answer, outbox::Outbox, running::Running, unattended::Unattended},
+    engine::{
+        answer::Answer,
+        outbox::{Outbox, Sent},
+        running::Running,
+        unattended::Unattended,
+    },
+    legacy::http::Reader,
     transport::one_line::one_line,
 };
 
@@ -31,6 +37,8 @@ pub struct Body(Inner);
 enum Inner {
     Whole(Bytes),
     Events(Box<Events>),
+    /// Events of a session's.
+    Read(Box<Reader>),
 }
 
 impl Body {
@@ -44,6 +52,10 @@ impl Body {
 
     pub(crate) fn events(events: Events) -> Self {
         Self(Inner::Events(Box::new(events)))
+    }
+
+    pub(crate) fn read(reader: Reader) -> Self {
+        Self(Inner::Read(Box::new(reader)))
     }
 }
 
@@ -59,6 +71,7 @@ impl http_body::Body for Body {
             Inner::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Inner::Whole(bytes) => Poll::Ready(Some(std::mem::take(bytes))),
             Inner::Events(events) => events.poll(context),
+            Inner::Read(reader) => reader.poll(context),
         };
         data.map(|data| data.map(|data| Ok(Frame::data(data))))
     }
@@ -66,14 +79,14 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Inner::Whole(bytes) => bytes.is_empty(),
-            Inner::Events(_) => false,
+            Inner::Events(_) | Inner::Read(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Inner::Events(_) => SizeHint::default(),
+            Inner::Events(_) | Inner::Read(_) => SizeHint::default(),
         }
     }
 }
@@ -85,7 +98,7 @@ impl http_body::Body for Body {
 #[derive(Debug)]
 pub(crate) struct Events {
     /// Messages taken from the outbox before the stream began.
-    first: Vec<Vec<u8>>,
+    first: Vec<Sent>,
     outbox: Arc<Outbox>,
     /// The call, until it is answered.
     task: Option<JoinHandle<Option<Answer>>>,
@@ -97,7 +110,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(request: Running, first: Vec<Vec<u8>>, shared: &Shared) -> Self {
+    pub(crate) fn new(request: Running, first: Vec<Sent>, shared: &Shared) -> Self {
         Self {
             first,
             outbox: request.outbox.clone(),
@@ -118,7 +131,7 @@ impl Events {
         }
         let mut frame = Vec::new();
         for message in std::mem::take(&mut self.first) {
-            event(&mut frame, message);
+            event(&mut frame, message.json);
         }
         let Some(task) = &mut self.task else {
             return Poll::Ready(None);
@@ -126,7 +139,7 @@ impl Events {
         // The answer first: what was sent before it is in the outbox by then.
         let answer = Pin::new(task).poll(context);
         for message in self.outbox.take(context) {
-            event(&mut frame, message);
+            event(&mut frame, message.json);
         }
         if let Poll::Ready(answer) = answer {
             self.task = None;
@@ -159,10 +172,10 @@ impl Drop for Events {
 }
 
 /// The messages of a request that is over, as a stream that is over.
-pub(crate) fn finished(messages: Vec<Vec<u8>>, answer: Vec<u8>) -> Bytes {
+pub(crate) fn finished(messages: Vec<Sent>, answer: Vec<u8>) -> Bytes {
     let mut frame = Vec::new();
     for message in messages {
-        event(&mut frame, message);
+        event(&mut frame, message.json);
     }
     event(&mut frame, answer);
     frame.into()

@@ -27,7 +27,7 @@ use super::{
     auth::{self, Denied},
     body::{self, Body, Events},
     guard,
-    head::{self, Refused},
+    head::{self, Kept, Refused, Verb},
     service::Shared,
 };
 use crate::{
@@ -38,6 +38,10 @@ use crate::{
         outbox::Outbox,
         running::Running,
         unwind::Caught,
+    },
+    legacy::{
+        Way,
+        http::{self as older, Calls, Hosted, Post, SESSION_ID, Turn},
     },
     raw::Transport,
 };
@@ -56,26 +60,43 @@ pin_project! {
     }
 
     /// Dropping it cancels the request (HTTP-S-19): the handler's future goes, unless it is to run
-    /// to its end, and nothing more gets out.
+    /// to its end, and nothing more gets out. Requests of a session go on (LHTTP-S-11).
     impl<B> PinnedDrop for ResponseFuture<B> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Step::Running(request) = this.step
-                && let Some(request) = request.take()
-            {
-                this.shared.unattended.adopt(request);
+            match this.step {
+                Step::Running(request) => {
+                    let Some(request) = request.take() else { return };
+                    match hosted(&request.outbox) {
+                        None => this.shared.unattended.adopt(request),
+                        Some(hosted) => Calls::one(request, hosted).run_on(this.shared.around()),
+                    }
+                }
+                Step::Calls(calls) => {
+                    if let Some(calls) = calls.take() {
+                        calls.run_on(this.shared.around());
+                    }
+                }
+                Step::Ready(_) | Step::Verifying(_) | Step::Reading(_) => {}
             }
         }
     }
 }
 
+/// The session that a request is of.
+fn hosted(outbox: &Outbox) -> Option<Arc<Hosted>> {
+    outbox.settled().map(|settled| settled.hosted.clone())
+}
+
 enum Step {
-    /// Refused on its head.
-    Refused(Option<Response<Body>>),
+    /// Answered on its head.
+    Ready(Option<Response<Body>>),
     Verifying(Verifying),
     Reading(Reading),
     /// Until it is answered, or is a stream.
     Running(Option<Running>),
+    /// Those of a session that have to wait, and batches.
+    Calls(Option<Box<Calls>>),
 }
 
 /// A body as it comes in: mostly in one piece, which is then not copied.
@@ -143,19 +164,20 @@ impl<B: http_body::Body> ResponseFuture<B> {
 
 /// The first step, by what the head says.
 fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
-    let refused = |response| Step::Refused(Some(response));
+    let refused = |response| Step::Ready(Some(response));
     let origin = match shared.guard.check(&parts.uri, &parts.headers) {
         Ok(origin) => origin.cloned(),
         Err(stranger) => return (None, refused(plain(StatusCode::FORBIDDEN, stranger.0))),
     };
     if let (Some(origin), true) = (&origin, parts.method == Method::OPTIONS) {
-        return (None, refused(guard::preflight(origin, &parts.headers)));
+        return (None, refused(guard::preflight(
+            origin,
+            &parts.headers,
+            shared.sessions().is_some(),
+        )));
     }
     let step = match &shared.gate {
-        None => match check_head(shared, parts) {
-            Ok(()) => Step::Reading(Reading::new(None)),
-            Err(head) => refused(response(&head)),
-        },
+        None => proceed(shared, parts, None),
         Some(gate) => {
             let (gate, token) = (gate.clone(), auth::token(&parts.headers));
             let verifying = Caught(Box::pin(async move { gate.admit(token).await }));
@@ -165,19 +187,52 @@ fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
     (origin, step)
 }
 
-fn check_head(shared: &Shared, parts: &Parts) -> Result<(), Refused> {
+/// What comes after it is known who calls.
+fn proceed(shared: &Shared, parts: &Parts, principal: Option<Principal>) -> Step {
     let limit = shared.endpoint.inner().limits.message_bytes;
-    head::check(&parts.method, &parts.headers, limit)
+    let kept = match &shared.older {
+        None => Kept::Unserved,
+        Some(older) if older.stateless => Kept::None,
+        Some(_) => Kept::Sessions,
+    };
+    let verb = match head::check(&parts.method, &parts.headers, limit, kept) {
+        Ok(Verb::Post) => return Step::Reading(Reading::new(principal)),
+        Ok(verb) => verb,
+        Err(refused) => return Step::Ready(Some(response(&refused, kept))),
+    };
+    let sessions = shared.sessions().expect("only sessions have other verbs");
+    let (headers, principal) = (&parts.headers, principal.as_ref());
+    let answered = match verb {
+        Verb::Delete => older::delete(sessions, headers, principal).map(|()| {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }),
+        Verb::Get | Verb::Post => older::get(sessions, headers, principal, shared.around())
+            .map(|reader| events(Body::read(reader))),
+    };
+    Step::Ready(Some(answered.unwrap_or_else(|refused| {
+        let mut response = whole(Answer::error(refused.id(), refused.status, &refused.error));
+        allow(&mut response, kept);
+        response
+    })))
 }
 
-fn response(refused: &Refused) -> Response<Body> {
+fn response(refused: &Refused, kept: Kept) -> Response<Body> {
     let mut response = plain(refused.status, &refused.text);
-    if refused.status == StatusCode::METHOD_NOT_ALLOWED {
-        response
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("POST, OPTIONS"));
-    }
+    allow(&mut response, kept);
     response
+}
+
+/// Names the verbs there are, where another was used.
+fn allow(response: &mut Response<Body>, kept: Kept) {
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let allowed = HeaderValue::from_static(match kept {
+            Kept::Sessions => "GET, POST, DELETE, OPTIONS",
+            Kept::None | Kept::Unserved => "POST, OPTIONS",
+        });
+        response.headers_mut().insert(ALLOW, allowed);
+    }
 }
 
 impl<B: http_body::Body> Future for ResponseFuture<B> {
@@ -187,7 +242,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
         let mut this = self.project();
         loop {
             let mut response = match this.step {
-                Step::Refused(refused) => refused.take().expect("polled after it was ready"),
+                Step::Ready(response) => response.take().expect("polled after it was ready"),
                 Step::Verifying(verifying) => match ready!(verifying.as_mut().poll(context)) {
                     Err(panic) => {
                         tracing::error!(panic, "the bearer verifier panicked");
@@ -196,50 +251,41 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                     Ok(Err(denied)) => deny(denied),
                     Ok(Ok(principal)) => {
                         let parts = this.parts.as_ref().expect("taken only to run");
-                        *this.step = match check_head(this.shared, parts) {
-                            Ok(()) => Step::Reading(Reading::new(Some(principal))),
-                            Err(refused) => Step::Refused(Some(response(&refused))),
-                        };
+                        *this.step = proceed(this.shared, parts, Some(principal));
                         continue;
                     }
                 },
                 Step::Reading(reading) => {
                     match ready!(poll_body(this.body.as_mut(), reading, this.shared, context)) {
-                        Err(refused) => response(&refused),
+                        Err(refused) => response(&refused, Kept::Unserved),
                         Ok(body) => {
                             this.body.set(None);
-                            let outbox = Arc::new(Outbox::new());
-                            let inbound = Inbound {
-                                body,
-                                transport: Transport::Http,
-                                http: this.parts.take(),
-                                principal: reading.principal.take(),
-                                in_flight: None,
-                                mounted: this.shared.mounted,
-                                legacy: None,
-                            };
-                            let endpoint = this.shared.endpoint.clone();
-                            *this.step = Step::Running(Some(Running {
-                                answer: Box::pin(dispatch::answer(
-                                    endpoint,
-                                    inbound,
-                                    outbox.clone(),
-                                )),
-                                outbox,
-                            }));
+                            let principal = reading.principal.take();
+                            let parts = this.parts.take().expect("taken only to run");
+                            *this.step = run(this.shared, body, parts, principal);
                             continue;
                         }
                     }
                 }
                 Step::Running(request) => {
                     let running = request.as_mut().expect("polled after it was ready");
-                    match running.answer.as_mut().poll(context) {
-                        Poll::Ready(answer) => {
+                    match (running.answer.as_mut().poll(context), hosted(&running.outbox)) {
+                        (Poll::Ready(answer), None) => {
                             let response = over(answer, &running.outbox);
                             *request = None;
                             response
                         }
-                        Poll::Pending => {
+                        (Poll::Ready(answer), Some(hosted)) => {
+                            let calls = Calls::over(answer, running.outbox.clone(), hosted);
+                            *this.step = Step::Calls(Some(Box::new(calls)));
+                            continue;
+                        }
+                        (Poll::Pending, Some(hosted)) => {
+                            let request = request.take().expect("it was there just now");
+                            *this.step = Step::Calls(Some(Box::new(Calls::one(request, hosted))));
+                            continue;
+                        }
+                        (Poll::Pending, None) => {
                             let first = running.outbox.take(context);
                             if first.is_empty() {
                                 return Poll::Pending;
@@ -249,11 +295,64 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                         }
                     }
                 }
+                Step::Calls(calls) => {
+                    let waiting = calls.as_mut().expect("polled after it was ready");
+                    let turn = ready!(waiting.poll(context));
+                    let calls = calls.take().expect("it was there just now");
+                    match turn {
+                        Turn::Stream => match calls.stream(this.shared.around()) {
+                            Some(reader) => events(Body::read(reader)),
+                            None => events(Body::empty()),
+                        },
+                        turn => {
+                            calls.leave(&this.shared.unattended);
+                            match turn {
+                                Turn::Whole(answer) => whole(answer),
+                                _ => events(Body::empty()),
+                            }
+                        }
+                    }
+                }
             };
             if let Some(origin) = this.origin.take() {
-                guard::share(response.headers_mut(), &origin);
+                let sessions = this.shared.sessions().is_some();
+                guard::share(response.headers_mut(), &origin, sessions);
             }
             return Poll::Ready(Ok(response));
+        }
+    }
+}
+
+/// Begins to run what a body holds.
+fn run(shared: &Shared, body: Bytes, parts: Parts, principal: Option<Arc<Principal>>) -> Step {
+    let call = |body: Bytes, parts: Parts, principal: Option<Arc<Principal>>| {
+        let outbox = Arc::new(Outbox::new());
+        let inbound = Inbound {
+            body,
+            transport: Transport::Http,
+            http: Some(parts),
+            principal,
+            in_flight: None,
+            mounted: shared.mounted,
+            legacy: shared.older.clone().map(Way::Http),
+        };
+        let answer = dispatch::answer(shared.endpoint.clone(), inbound, outbox.clone());
+        Running {
+            answer: Box::pin(answer),
+            outbox,
+        }
+    };
+    let post = match &shared.older {
+        None => Post::One,
+        Some(older) => older::split(older, &body, &parts.headers, principal.as_deref()),
+    };
+    match post {
+        Post::One => Step::Running(Some(call(body, parts, principal))),
+        Post::Refused(answer) => Step::Ready(Some(whole(answer))),
+        Post::Many(messages, hosted) => {
+            let messages = messages.into_iter();
+            let calls = messages.map(|body| call(body, parts.clone(), principal.clone()));
+            Step::Calls(Some(Box::new(Calls::batch(calls.collect(), hosted))))
         }
     }
 }
@@ -318,8 +417,10 @@ fn over(answer: Answer, outbox: &Outbox) -> Response<Body> {
 
 /// An answer in one piece.
 fn whole(answer: Answer) -> Response<Body> {
-    let (status, json) = match answer {
-        Answer::Message { status, json } => (status, json),
+    let (status, json, session) = match answer {
+        Answer::Message { status, json } => (status, json, None),
+        // LHTTP-S-20
+        Answer::Opened { json, session } => (200, json, Some(session)),
         // HTTP-S-07
         Answer::Accepted | Answer::Nothing => {
             let mut response = Response::new(Body::empty());
@@ -330,6 +431,9 @@ fn whole(answer: Answer) -> Response<Body> {
     let mut response = Response::new(Body::whole(json));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     response.headers_mut().insert(CONTENT_TYPE, JSON);
+    if let Some(session) = session {
+        response.headers_mut().insert(SESSION_ID, session);
+    }
     if status == 503 {
         response
             .headers_mut()

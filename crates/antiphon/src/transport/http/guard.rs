@@ -116,30 +116,40 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// The answer to a browser that asks first.
-pub(crate) fn preflight(origin: &HeaderValue, asked: &HeaderMap) -> Response<Body> {
+/// The answer to a browser that asks first. `sessions` says whether there are any.
+pub(crate) fn preflight(
+    origin: &HeaderValue,
+    asked: &HeaderMap,
+    sessions: bool,
+) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(
         ACCESS_CONTROL_ALLOW_METHODS,
-        HeaderValue::from_static("POST"),
+        HeaderValue::from_static(match sessions {
+            true => "GET, POST, DELETE",
+            false => "POST",
+        }),
     );
     // Which Mcp-Param-* there are depends on the tools, so what is asked for is allowed.
     if let Some(names) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
     }
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    share(headers, origin);
+    share(headers, origin, sessions);
     response
 }
 
 /// Lets a page of this origin read the response.
-pub(crate) fn share(headers: &mut HeaderMap, origin: &HeaderValue) {
+pub(crate) fn share(headers: &mut HeaderMap, origin: &HeaderValue, sessions: bool) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(
         ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("www-authenticate, retry-after"),
+        HeaderValue::from_static(match sessions {
+            true => "www-authenticate, retry-after, mcp-session-id",
+            false => "www-authenticate, retry-after",
+        }),
     );
     headers.append(VARY, HeaderValue::from_static("origin"));
 }

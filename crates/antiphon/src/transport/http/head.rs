@@ -12,19 +12,68 @@ pub(crate) struct Refused {
     pub(crate) text: String,
 }
 
+/// What a request is for, as far as its head says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Post,
+    /// Of sessions only.
+    Get,
+    /// Of sessions only.
+    Delete,
+}
+
+/// Which sessions there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Sessions,
+    /// Older clients are served without.
+    None,
+    /// Older clients are not served.
+    Unserved,
+}
+
 /// Checks verb, media types and announced size (HTTP-S-25, AMB-19).
-pub(crate) fn check(method: &Method, headers: &HeaderMap, limit: usize) -> Result<(), Refused> {
+pub(crate) fn check(
+    method: &Method,
+    headers: &HeaderMap,
+    limit: usize,
+    kept: Kept,
+) -> Result<Verb, Refused> {
     let refuse = |status, text: &str| {
         Err(Refused {
             status,
             text: text.to_owned(),
         })
     };
-    if method != Method::POST {
-        return refuse(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "Only POST is served here: protocol revision 2026-07-28 has no GET or DELETE",
-        );
+    match (method, kept) {
+        (&Method::POST, _) => {}
+        (&Method::GET, Kept::Sessions) if accepts_events(headers) => return Ok(Verb::Get),
+        (&Method::GET, Kept::Sessions) => {
+            return refuse(
+                StatusCode::NOT_ACCEPTABLE,
+                "Accept must allow text/event-stream: GET opens a stream of a session",
+            );
+        }
+        (&Method::DELETE, Kept::Sessions) => return Ok(Verb::Delete),
+        (_, Kept::Sessions) => {
+            return refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only POST is served here, and GET and DELETE for sessions of clients of older \
+                 protocol revisions",
+            );
+        }
+        (_, Kept::None) => {
+            return refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only POST is served here: this server keeps no sessions",
+            );
+        }
+        (_, Kept::Unserved) => {
+            return refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only POST is served here: protocol revision 2026-07-28 has no GET or DELETE",
+            );
+        }
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     if !types.next().is_some_and(is_json) || types.next().is_some() {
@@ -51,7 +100,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, limit: usize) -> Resul
     if announced.is_some_and(|announced: usize| announced > limit) {
         return Err(too_large(limit));
     }
-    Ok(())
+    Ok(Verb::Post)
 }
 
 /// The refusal of a body over the limit.
@@ -73,6 +122,11 @@ fn is_json(value: &HeaderValue) -> bool {
                     .trim_ascii()
                     .eq_ignore_ascii_case(b"application/json")
             })
+}
+
+/// LHTTP-C-05
+fn accepts_events(headers: &HeaderMap) -> bool {
+    accepts(headers, b"text/event-stream", b"text/*")
 }
 
 /// Whether both forms of answer are welcome; a request without `Accept` takes anything.
@@ -126,7 +180,29 @@ mod tests {
         for (name, value) in pairs {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        check(method, &headers, 100).map_or_else(|refused| refused.status.as_u16(), |()| 200)
+        let checked = check(method, &headers, 100, Kept::Unserved);
+        checked.map_or_else(|refused| refused.status.as_u16(), |_| 200)
+    }
+
+    /// wire.md 10.1, steps 3, 20 and 21
+    #[test]
+    fn verbs() {
+        let verb = |method: &Method, accept: Option<&'static str>, kept| {
+            let mut headers = HeaderMap::new();
+            headers.extend(accept.map(|accept| (ACCEPT, HeaderValue::from_static(accept))));
+            check(method, &headers, 100, kept).map_err(|refused| refused.status.as_u16())
+        };
+        let events = Some("text/event-stream");
+        assert_eq!(verb(&Method::GET, events, Kept::Sessions), Ok(Verb::Get));
+        assert_eq!(verb(&Method::DELETE, None, Kept::Sessions), Ok(Verb::Delete));
+        for accept in [None, Some("application/json"), Some("text/event-stream;q=0")] {
+            assert_eq!(verb(&Method::GET, accept, Kept::Sessions), Err(406));
+        }
+        assert_eq!(verb(&Method::PUT, events, Kept::Sessions), Err(405));
+        for kept in [Kept::None, Kept::Unserved] {
+            assert_eq!(verb(&Method::GET, events, kept), Err(405));
+            assert_eq!(verb(&Method::DELETE, events, kept), Err(405));
+        }
     }
 
     #[test]

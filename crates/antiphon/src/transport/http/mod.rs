@@ -15,6 +15,8 @@ mod watched;
 
 pub use http::HeaderMap;
 
+pub use crate::legacy::http::{SessionCounts, Sessions};
+
 pub use self::{
     body::Body,
     future::ResponseFuture,

@@ -124,8 +124,8 @@ impl Serve {
             unattended.finish().await;
         };
         if tokio::time::timeout(self.drain, finished).await.is_err() {
-            let open = connections.len();
-            tracing::warn!(open, "calls were still running and are dropped");
+            let (open, unattended_calls) = (connections.len(), unattended.len());
+            tracing::warn!(open, unattended_calls, "calls were still running and are dropped");
             unattended.drop_all();
             connections.shutdown().await;
             unattended.finish().await;

@@ -12,7 +12,12 @@ use http::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
 use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard};
-use crate::{auth::Verifier, engine::unattended::Unattended, raw::Endpoint};
+use crate::{
+    auth::Verifier,
+    engine::unattended::Unattended,
+    legacy::http::{Around, SessionCounts, Sessions, Table},
+    raw::Endpoint,
+};
 
 /// Streamable HTTP for one endpoint, ready to be mounted.
 ///
@@ -37,13 +42,33 @@ pub(crate) struct Shared {
     pub(crate) mounted: bool,
     /// What runs on without its client.
     pub(crate) unattended: Unattended,
+    /// How older clients are known, if they are served.
+    pub(crate) older: Option<Arc<Table>>,
+}
+
+impl Shared {
+    /// The sessions of older clients, where there are such.
+    pub(crate) fn sessions(&self) -> Option<&Arc<Table>> {
+        self.older.as_ref().filter(|older| !older.stateless)
+    }
+
+    pub(crate) fn around(&self) -> Around<'_> {
+        Around {
+            unattended: &self.unattended,
+            stopping: &self.stopping,
+            keep_alive: self.keep_alive,
+        }
+    }
 }
 
 /// Makes `endpoint` a tower service.
 pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
     let endpoint = endpoint.into();
+    let older = endpoint.inner().legacy.served;
+    let older = older.then(|| Arc::new(Table::new(Sessions::new(), endpoint.clone())));
     HttpService {
         shared: Arc::new(Shared {
+            older,
             unattended: endpoint.inner().unattended.clone(),
             endpoint,
             guard: Guard::default(),
@@ -120,6 +145,39 @@ impl HttpService {
     /// How long a client may take to send a body. 30 seconds.
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.shared().body_timeout = timeout;
+        self
+    }
+
+    /// What clients of the revisions before 2026-07-28 may hold in their sessions.
+    pub fn sessions(self, sessions: Sessions) -> Self {
+        self.serving_older(|older| older.with(Some(sessions), older.stateless, older.plain))
+    }
+
+    /// Keeps no sessions for clients of the revisions before 2026-07-28: every POST stands alone,
+    /// nothing is kept between them, and any instance can answer any of them.
+    ///
+    /// What is asked is refused at once, since no answer would find its question; nobody is told
+    /// of changes; and a call ends when its connection does.
+    pub fn stateless(self) -> Self {
+        self.serving_older(|older| older.with(None, true, older.plain))
+    }
+
+    /// Answers clients of the revisions before 2026-07-28 with single JSON messages, never with
+    /// streams. What a call would have told or asked before its answer is left out or refused.
+    pub fn json_answers(self) -> Self {
+        self.serving_older(|older| older.with(None, older.stateless, true))
+    }
+
+    /// What became of the sessions of clients of the revisions before 2026-07-28. Clones of a
+    /// service have the same.
+    pub fn session_counts(&self) -> SessionCounts {
+        let older = self.shared.older.as_ref();
+        older.map(|older| older.counts()).unwrap_or_default()
+    }
+
+    fn serving_older(mut self, change: impl FnOnce(&Table) -> Table) -> Self {
+        let shared = self.shared();
+        shared.older = shared.older.as_ref().map(|older| Arc::new(change(older)));
         self
     }
 
