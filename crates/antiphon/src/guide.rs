@@ -94,6 +94,11 @@ pub mod http {
     #![doc = include_str!("../docs/http.md")]
 }
 
+pub mod older_peers {
+    #![doc = include_str!("links.md")]
+    #![doc = include_str!("../docs/older-peers.md")]
+}
+
 pub mod raw {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/raw.md")]
