@@ -1,6 +1,6 @@
 //! A client of an older revision, by hand, on every transport.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use antiphon::{http::HttpService, memory, raw::Endpoint};
 use bytes::Bytes;
@@ -14,8 +14,8 @@ use tokio::{
 };
 
 use crate::{
-    http::{Server, events, post},
-    wire::Wire,
+    http::{Server, events, open, post},
+    wire::{Process, Wire},
 };
 
 /// How long any one message may take; a test that waits longer has found a hang.
@@ -48,12 +48,15 @@ enum Link {
         from: Lines<BufReader<ReadHalf<DuplexStream>>>,
         to: WriteHalf<DuplexStream>,
     },
+    Process(Box<Process>),
     Http(Box<Web>),
 }
 
 /// Streams of messages, all into one queue.
 struct Web {
-    server: Server,
+    address: SocketAddr,
+    _server: Option<Server>,
+    token: Option<String>,
     session: Option<String>,
     version: Option<String>,
     heard: mpsc::UnboundedSender<Value>,
@@ -100,6 +103,24 @@ impl Older {
         Self::on(Link::over(service).await)
     }
 
+    /// The same, to a process that serves on stdio.
+    pub fn process(process: Process) -> Self {
+        Self::on(Link::Process(Box::new(process)))
+    }
+
+    /// The same, to whatever serves HTTP at this address.
+    pub fn at(address: SocketAddr) -> Self {
+        Self::on(Link::at(address, None))
+    }
+
+    /// Brings this token along, over HTTP.
+    pub fn bearer(mut self, token: &str) -> Self {
+        if let Link::Http(web) = &mut self.link {
+            web.token = Some(token.to_owned());
+        }
+        self
+    }
+
     fn on(link: Link) -> Self {
         Self {
             link,
@@ -133,6 +154,7 @@ impl Older {
                 let line = format!("{message}\n");
                 to.write_all(line.as_bytes()).await.expect("written");
             }
+            Link::Process(process) => process.write(format!("{message}\n").as_bytes()).await,
             Link::Http(web) => web.post(message).await,
         }
     }
@@ -219,9 +241,16 @@ impl Older {
 
 impl Link {
     async fn over(service: HttpService) -> Self {
+        let server = Server::start(service).await;
+        Self::at(server.address, Some(server))
+    }
+
+    fn at(address: SocketAddr, server: Option<Server>) -> Self {
         let (heard, queue) = mpsc::unbounded_channel();
         Self::Http(Box::new(Web {
-            server: Server::start(service).await,
+            address,
+            _server: server,
+            token: None,
             session: None,
             version: None,
             heard,
@@ -239,6 +268,7 @@ impl Link {
                 let line = from.next_line().await.expect("readable")?;
                 Some(serde_json::from_str(&line).expect("JSON"))
             }
+            Self::Process(process) => process.read().await,
             Self::Http(web) => web.queue.recv().await,
         }
     }
@@ -256,6 +286,9 @@ impl Web {
             .uri("/mcp")
             .header("accept", accept)
             .header("content-type", "application/json");
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
         if let Some(session) = &self.session {
             request = request.header("mcp-session-id", session);
         }
@@ -272,7 +305,7 @@ impl Web {
             true => post(message),
             false => self.request("POST", message.to_string()),
         };
-        let response = self.server.open(request).await;
+        let response = open(self.address, request).await;
         if let Some(session) = response.headers().get("mcp-session-id") {
             self.session = Some(session.to_str().expect("ASCII").to_owned());
         }
@@ -282,7 +315,7 @@ impl Web {
     /// Opens the stream of what the server says of its own accord.
     async fn listen(&mut self) {
         let request = self.request("GET", String::new());
-        let response = self.server.open(request).await;
+        let response = open(self.address, request).await;
         if response.status() == 200 {
             self.hear(response);
         }

@@ -2,16 +2,15 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use antiphon::types::Version;
 use antiphon_tests::{
     asking::{retry, state_of},
-    call, request_as,
+    call,
+    older::{Older, REVISIONS},
+    request_as,
 };
 use serde_json::{Value, json};
 
 use crate::ground::{Client, Ground, Web, key_of, yes};
-
-const MODERN: &str = "2026-07-28";
 
 /// The server, on either transport.
 enum Way {
@@ -27,17 +26,12 @@ impl Way {
         ]
     }
 
-    /// The response to a message of this revision.
-    async fn send(&mut self, message: &Value, version: &str) -> Value {
+    /// The response to a message.
+    async fn ask(&mut self, message: &Value) -> Value {
         match self {
             Self::Stdio(client) => client.send(message).await,
-            Self::Http(web) => web.post(message, version, true).await.last().clone(),
+            Self::Http(web) => web.post(message, true).await.last().clone(),
         }
-    }
-
-    /// The response to a message of today.
-    async fn ask(&mut self, message: &Value) -> Value {
-        self.send(message, MODERN).await
     }
 
     /// The state and the key of what this asks.
@@ -238,40 +232,92 @@ async fn a_yes_to_something_else_changes_nothing() {
     }
 }
 
-/// Today every request of an older revision is refused.
+/// A session of an older revision, on either transport.
+async fn older(
+    ground: &Ground,
+    over_http: bool,
+    version: &str,
+    can: &Value,
+) -> (Option<Web>, Older) {
+    let (web, mut older) = match over_http {
+        false => (None, Older::process(ground.process())),
+        true => {
+            let web = Web::start(ground).await;
+            let older = web.older();
+            (Some(web), older)
+        }
+    };
+    older.greet(version, can).await;
+    (web, older)
+}
+
+/// Whoever cannot be asked, or says no, or brings an answer along, in the revisions in which the
+/// server asks while the call waits.
 #[tokio::test]
-async fn no_older_client_changes_anything() {
+async fn no_older_client_changes_anything_without_a_yes() {
     let ground = ground("older");
     let before = tree(&ground.path(""));
-    for way in &mut Way::all(&ground).await {
-        for version in Version::LEGACY.iter().map(|version| version.as_str()) {
-            let initialize = json!({
-                "jsonrpc": "2.0", "id": 0, "method": "initialize",
-                "params": {
-                    "protocolVersion": version,
-                    "capabilities": { "elicitation": {} },
-                    "clientInfo": { "name": "older", "version": "1.0" },
-                },
-            });
-            way.send(&initialize, version).await;
-            for (tool, arguments, _) in destructive() {
-                let plain = json!({
-                    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                    "params": { "name": tool, "arguments": arguments },
-                });
-                let mut answered = plain.clone();
-                answered["params"]["inputResponses"] =
-                    json!({ "delete": yes(), "overwrite": yes() });
-                answered["params"]["requestState"] = "confirmed".into();
-                let mut named = call(1, tool, arguments);
-                let meta = &mut named["params"]["_meta"];
-                meta["io.modelcontextprotocol/protocolVersion"] = version.into();
-                for message in [plain, answered, named] {
-                    let response = way.send(&message, version).await;
-                    assert!(response["error"].is_object(), "{version}: {response}");
-                    assert_eq!(tree(&ground.path("")), before, "{version}: {message}");
+    for over_http in [false, true] {
+        for version in REVISIONS {
+            for can in [json!({}), json!({ "elicitation": {} })] {
+                let (_web, mut older) = older(&ground, over_http, version, &can).await;
+                let asks = version >= "2025-06-18" && can.get("elicitation").is_some();
+                for (tool, arguments, _) in destructive() {
+                    let answers = match asks {
+                        true => no_yes(),
+                        false => vec![Value::Null],
+                    };
+                    for entry in answers {
+                        let params = json!({
+                            "name": tool, "arguments": arguments,
+                            "inputResponses": { "delete": yes(), "overwrite": yes() },
+                            "requestState": "confirmed",
+                        });
+                        let id = older.begin("tools/call", params).await;
+                        // Also when it is asked again and again.
+                        let (asked, response) = older.finish(id, |_| Ok(entry.clone())).await;
+                        assert_eq!(response["result"]["isError"], true, "{entry}: {response}");
+                        assert_eq!(!asked.is_empty(), asks, "{version} {can}: {asked:?}");
+                        assert_eq!(tree(&ground.path("")), before, "{version} {tool} {entry}");
+                    }
+                    let unable = |_: &Value| Err(json!({ "code": -1, "message": "no" }));
+                    let (_, response) = older.call(tool, arguments.clone(), unable).await;
+                    assert_eq!(response["result"]["isError"], true, "{response}");
+                    assert_eq!(tree(&ground.path("")), before, "{version} {tool}");
                 }
             }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_yes_of_an_older_client_counts_once() {
+    for version in ["2025-06-18", "2025-11-25"] {
+        for over_http in [false, true] {
+            let ground = ground(&format!("older-yes-{version}-{over_http}"));
+            let can = json!({ "elicitation": {} });
+            let (_web, mut older) = older(&ground, over_http, version, &can).await;
+            let delete = json!({ "path": "a.txt" });
+            let agree = |_: &Value| Ok(yes());
+            let (asked, response) = older.call("delete", delete.clone(), agree).await;
+            assert_eq!(asked.len(), 1);
+            assert_eq!(response["result"]["isError"], Value::Null, "{response}");
+            assert!(!ground.path("a.txt").exists());
+            assert_eq!(ground.read("b.txt"), "other");
+            // The same answer again is to nobody's question.
+            ground.file("a.txt", "a new one");
+            older
+                .say(&json!({ "jsonrpc": "2.0", "id": asked[0]["id"], "result": yes() }))
+                .await;
+            let id = older
+                .begin(
+                    "tools/call",
+                    json!({ "name": "delete", "arguments": delete }),
+                )
+                .await;
+            let decline = |_: &Value| Ok(json!({ "action": "decline" }));
+            older.finish(id, decline).await;
+            assert_eq!(ground.read("a.txt"), "a new one");
         }
     }
 }

@@ -16,8 +16,9 @@ use antiphon_tests::{
     asking::{retry, state_of},
     call,
     http::{Answer, post, send},
+    older::Older,
     request,
-    wire::{Connection, Exchange},
+    wire::{Connection, Exchange, Process},
 };
 use serde_json::{Value, json};
 use tokio::io::AsyncBufReadExt;
@@ -68,7 +69,13 @@ impl Ground {
         assert_eq!(names.count(), 2, "only `served` and `secret.txt`");
     }
 
-    /// The server, with these options.
+    /// The server.
+    pub(crate) fn process(&self) -> Process {
+        let binary = env!("CARGO_BIN_EXE_antiphon-files");
+        Process::run(tokio::process::Command::new(binary).arg(self.path("")))
+    }
+
+    /// A client of the server, with these options.
     pub(crate) fn serve(&self, options: &[&str]) -> Client {
         let root = self.path("");
         let mut arguments = options.to_vec();
@@ -214,12 +221,15 @@ impl Web {
         }
     }
 
-    /// Posts a message as one of this revision, with the token or without.
-    pub(crate) async fn post(&self, message: &Value, version: &str, token: bool) -> Answer {
+    /// A client of an older revision, which has the token.
+    pub(crate) fn older(&self) -> Older {
+        Older::at(self.address).bearer(Self::TOKEN)
+    }
+
+    /// Posts a message, with the token or without.
+    pub(crate) async fn post(&self, message: &Value, token: bool) -> Answer {
         let mut request = post(message);
         let headers = request.headers_mut();
-        let version = version.parse().expect("a header");
-        headers.insert("mcp-protocol-version", version);
         if token {
             let bearer = format!("Bearer {}", Self::TOKEN);
             headers.insert("authorization", bearer.parse().expect("a header"));

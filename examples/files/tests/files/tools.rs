@@ -360,7 +360,7 @@ async fn on_http_a_token_is_needed() {
 
     let web = Web::start(&ground).await;
     let read = antiphon_tests::call(1, "read", json!({ "path": "a.txt" }));
-    assert_eq!(web.post(&read, "2026-07-28", false).await.status, 401);
-    let answer = web.post(&read, "2026-07-28", true).await;
+    assert_eq!(web.post(&read, false).await.status, 401);
+    let answer = web.post(&read, true).await;
     assert_eq!(answer.last()["result"]["content"][0]["text"], "over HTTP");
 }
