@@ -175,6 +175,7 @@ impl Shared {
         let id = outgoing.id;
         let mut clock = WorkClock::new(self, leg);
         let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
+        let status = incoming.status();
         loop {
             let next = poll_fn(|context| incoming.poll_next(context));
             let Some(message) = clock.limit(next).await? else {
@@ -204,7 +205,7 @@ impl Shared {
                         return Err(Error::decode("the server answered another request"));
                     }
                     drain(incoming);
-                    return Err(Error::protocol(error));
+                    return Err(Error::protocol(error).with_status(status));
                 }
                 Ok(Reply::Notification { method, params }) => {
                     if self.notified(leg, id, &method, params, &message) {
@@ -302,7 +303,7 @@ fn is_other_version(error: &Error) -> bool {
 /// Reads what comes after the response, so that the connection can be used again.
 fn drain(mut incoming: Incoming) {
     const PATIENCE: Duration = Duration::from_millis(500);
-    if let Incoming::Whole(_) = incoming {
+    if let Incoming::Whole(_) | Incoming::Refused { .. } = incoming {
         return;
     }
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
