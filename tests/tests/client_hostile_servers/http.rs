@@ -433,6 +433,8 @@ async fn a_call_ends_whatever_comes_over_http() {
             "a loop" | "an endless way" | "a way to the same place" => {
                 assert_eq!(requests, 1 + 6, "{name}")
             }
+            // It may be an older one by now: it is probed again.
+            "not found" => assert_eq!(requests, 1 + 2, "{name}"),
             _ => assert_eq!(requests, 1 + 1, "{name}"),
         }
         let fine = connection.call_tool("fine", ()).await;
