@@ -1,11 +1,14 @@
-//! A server of an older revision that a test plays by hand, in memory; and a way to it whose
-//! sessions can be lost.
+//! Servers of older revisions: one that a test plays by hand, in memory; a way to it whose sessions
+//! can be lost; and one whose every request has a stream of its own.
 
 use std::{
+    collections::HashMap,
+    pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -16,6 +19,7 @@ use antiphon::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::script::respond;
 
@@ -213,5 +217,102 @@ impl Transport for Session {
         self.losing.lost.store(false, Ordering::SeqCst);
         self.losing.started_over.fetch_add(1, Ordering::SeqCst);
         self.channel.start_over()
+    }
+}
+
+/// A way on which each request has a stream of its own, as over HTTP: what a test says in it comes
+/// before the response.
+pub struct Streaming {
+    asks: Vec<Value>,
+    told: mpsc::UnboundedSender<Value>,
+}
+
+/// An older server whose every call is answered, once these questions were, with the name of the
+/// tool; and what it is told.
+pub fn streaming(asks: Vec<Value>) -> (Streaming, mpsc::UnboundedReceiver<Value>) {
+    let (told, hears) = mpsc::unbounded_channel();
+    (Streaming { asks, told }, hears)
+}
+
+impl Connect for Streaming {
+    type Transport = Streams;
+
+    async fn connect(self, _: Events) -> Result<Streams, Error> {
+        Ok(Streams {
+            way: self,
+            waiting: Arc::default(),
+        })
+    }
+}
+
+/// What [`Streaming`] becomes.
+pub struct Streams {
+    way: Streaming,
+    /// Calls whose questions are not answered yet, by the ids of these.
+    waiting: Arc<Mutex<HashMap<String, mpsc::UnboundedSender<Bytes>>>>,
+}
+
+struct Stream(mpsc::UnboundedReceiver<Bytes>);
+
+impl futures_core::Stream for Stream {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|message| message.map(Ok))
+    }
+}
+
+impl Transport for Streams {
+    fn identity(&self) -> &Identity {
+        &Identity::Memory
+    }
+
+    fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
+        Box::pin(async move {
+            let message: Value = serde_json::from_slice(&request.body).expect("JSON");
+            let result = match request.method {
+                "initialize" => initialized("2025-11-25", json!({})),
+                "tools/call" => text(request.name.unwrap_or_default()),
+                _ => json!({ "code": -32601, "message": "Method not found" }),
+            };
+            let response = Bytes::from(respond(&message, &result).to_string());
+            if request.method != "tools/call" {
+                return Ok(Incoming::Whole(response));
+            }
+            let (sender, receiver) = mpsc::unbounded_channel();
+            for (at, question) in self.way.asks.iter().enumerate() {
+                let mut question = question.clone();
+                let id = format!("{} {at}", request.name.unwrap_or_default());
+                (question["jsonrpc"], question["id"]) = ("2.0".into(), id.clone().into());
+                let _ = sender.send(question.to_string().into());
+                let mut waiting = self.waiting.lock().expect("unpoisoned");
+                waiting.insert(id, sender.clone());
+            }
+            // Each answer brings the response nearer; the last one brings it.
+            let (waiting, name) = (
+                self.waiting.clone(),
+                request.name.unwrap_or_default().to_owned(),
+            );
+            tokio::spawn(async move {
+                let open = || {
+                    let waiting = waiting.lock().expect("unpoisoned");
+                    waiting.keys().any(|id| id.starts_with(&name))
+                };
+                while open() {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                let _ = sender.send(response);
+            });
+            Ok(Incoming::Stream(Box::pin(Stream(receiver))))
+        })
+    }
+
+    fn tell(&self, _: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        let message: Value = serde_json::from_slice(&message).expect("JSON");
+        if let Some(id) = message["id"].as_str() {
+            self.waiting.lock().expect("unpoisoned").remove(id);
+        }
+        let _ = self.way.told.send(message);
+        Box::pin(async { Ok(()) })
     }
 }

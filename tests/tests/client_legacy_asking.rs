@@ -14,7 +14,7 @@ use antiphon::{
     types::{InputRequest, Root},
 };
 use antiphon_tests::{
-    older::{Older, older, text},
+    older::{Older, older, streaming, text},
     script::{form, link, roots, sample},
     until,
 };
@@ -633,4 +633,66 @@ async fn a_result_that_asks_is_no_result() {
     let error = result.expect_err("it asks");
     assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
     server.quiet().await;
+}
+
+/// Where each request has a stream of its own, whose question it is stands fast, however many calls
+/// there are; and all of them are asked at the same time.
+#[tokio::test]
+async fn a_question_in_the_stream_of_a_call_is_of_that_call() {
+    let together = Arc::new(tokio::sync::Barrier::new(6));
+    let client = desk().on_form(move |form| {
+        let together = together.clone();
+        async move {
+            together.wait().await;
+            let (key, name) = (form.key().to_owned(), form.call().name().to_owned());
+            assert!(
+                key.starts_with(&name) && form.round() == 1,
+                "{key} of {name}"
+            );
+            form.accept(json!({ "ok": true }))
+        }
+    });
+    let (way, mut told) = streaming(vec![form("one"), form("two")]);
+    let connection = client.connect(way).await.expect("connected");
+    let calls = ["a", "b", "c"].map(|name| connection.call_tool(name, ()));
+    let [a, b, c] = calls;
+    let results = join!(a, b, c);
+    for (result, name) in [(results.0, "a"), (results.1, "b"), (results.2, "c")] {
+        assert_eq!(result.expect("a result").first_text(), Some(name));
+    }
+    let mut ids = Vec::new();
+    while let Ok(message) = told.try_recv() {
+        if message["result"]["action"] == "accept" {
+            ids.push(message["id"].as_str().expect("an id").to_owned());
+        }
+    }
+    ids.sort();
+    assert_eq!(ids, ["a 0", "a 1", "b 0", "b 1", "c 0", "c 1"]);
+}
+
+/// A question that may be anybody's lets nobody's clock run.
+#[tokio::test(start_paused = true)]
+async fn every_clock_stands_still_for_a_question_of_no_one() {
+    let client = desk()
+        .work_timeout(Duration::from_secs(10))
+        .on_form(|form| async move {
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            form.accept(json!({ "ok": true }))
+        });
+    let (connection, mut server) = met(&client).await;
+    let calling = async { join!(connection.call_tool("a", ()), connection.call_tool("b", ())) };
+    let (results, ()) = join!(calling, async {
+        let calls = [
+            server.expect("tools/call").await,
+            server.expect("tools/call").await,
+        ];
+        server.ask(1, &form("m")).await;
+        tokio::time::sleep(Duration::from_secs(99)).await;
+        server.answer_to(1).await;
+        for call in calls {
+            server.respond(&call, &text("done")).await;
+        }
+    });
+    results.0.expect("in time");
+    results.1.expect("in time");
 }

@@ -58,7 +58,9 @@ async fn requests_are_those_of_the_revision() {
     let client = desk().on_log(LoggingLevel::Info, |_| {});
     let (connection, mut server) = met(&client, json!({ "tools": {}, "resources": {} })).await;
     let call = CallTool::new("t", json!({}))
-        .on_progress(move |_| drop(count.fetch_add(1, Ordering::SeqCst)))
+        .on_progress(move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+        })
         .log_level(LoggingLevel::Debug)
         .meta("traceparent", "00-x")
         .meta("io.modelcontextprotocol/protocolVersion", "2026-07-28")
@@ -418,7 +420,7 @@ async fn batches_are_read_where_there_are_any() {
             .work_timeout(Duration::from_millis(300))
             .on_roots(|roots| async move { roots.list([]) })
             .on_log(LoggingLevel::Debug, move |_| {
-                drop(count.fetch_add(1, Ordering::SeqCst))
+                count.fetch_add(1, Ordering::SeqCst);
             })
             .on_event(move |event| {
                 if let Event::Message(_) = event {

@@ -135,10 +135,12 @@ impl Process {
         })
     }
 
-    /// Whether the process that lives now has agreed on something.
-    fn is_settled(&self) -> bool {
-        self.settled.load(Ordering::SeqCst) == self.lives.load(Ordering::SeqCst) + 1
-            && !is_dead(&self.life())
+    /// The process that lives now, if it has agreed on something.
+    fn settled_life(&self) -> Option<Arc<Shared>> {
+        let life = self.life();
+        let lives = self.lives.load(Ordering::SeqCst);
+        let settled = self.settled.load(Ordering::SeqCst) == lives + 1;
+        (settled && !is_dead(&life)).then(|| life.clone())
     }
 
     fn life(&self) -> MutexGuard<'_, Arc<Shared>> {
@@ -153,12 +155,14 @@ impl Transport for Process {
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
         Box::pin(async {
-            // A request must not be the first that a new process gets.
+            // A request of an older revision must not be the first that a new process gets.
             let is_older = !request.version.is_modern() && request.method != "initialize";
-            if is_older && !self.is_settled() {
-                return Err(Error::session_lost().unsent());
-            }
-            self.alive().await?.send(request).await
+            let life = match (is_older, self.settled_life()) {
+                (true, None) => return Err(Error::session_lost().unsent()),
+                (true, Some(life)) => life,
+                (false, _) => self.alive().await?,
+            };
+            life.send(request).await
         })
     }
 
