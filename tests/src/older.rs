@@ -113,7 +113,7 @@ impl Older {
     /// Makes a handshake in this version; gives the request.
     pub async fn shake(&mut self, version: &str, capabilities: Value) -> Value {
         let request = self.expect("initialize").await;
-        self.respond(&request, &initialized(version, capabilities))
+        self.respond(&request, &initialized(version, &capabilities))
             .await;
         self.expect("notifications/initialized").await;
         request
@@ -127,7 +127,7 @@ impl Older {
 }
 
 /// The result of `initialize`.
-pub fn initialized(version: &str, capabilities: Value) -> Value {
+pub fn initialized(version: &str, capabilities: &Value) -> Value {
     json!({
         "protocolVersion": version, "capabilities": capabilities,
         "serverInfo": { "name": "veteran", "version": "0.9" },
@@ -271,7 +271,7 @@ impl Transport for Streams {
         Box::pin(async move {
             let message: Value = serde_json::from_slice(&request.body).expect("JSON");
             let result = match request.method {
-                "initialize" => initialized("2025-11-25", json!({})),
+                "initialize" => initialized("2025-11-25", &json!({})),
                 "tools/call" => text(request.name.unwrap_or_default()),
                 _ => json!({ "code": -32601, "message": "Method not found" }),
             };

@@ -368,7 +368,7 @@ async fn what_is_answered_by_hand_ends_the_call() {
         let (result, ()) = join!(connection.call_tool("t", ()), async {
             let call = server.expect("tools/call").await;
             server.ask("q", &question).await;
-            let mut rest = vec![server.receive().await, server.receive().await];
+            let mut rest = [server.receive().await, server.receive().await];
             rest.sort_by_key(|message| message["method"].is_string());
             match kind {
                 Kind::Form => assert_eq!(rest[0]["result"], json!({ "action": "cancel" })),

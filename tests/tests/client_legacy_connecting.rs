@@ -103,7 +103,7 @@ async fn the_server_chooses_among_the_versions_with_a_handshake() {
             server.refuse_probe().await;
             let request = server.expect("initialize").await;
             server
-                .respond(&request, &initialized(version, json!({})))
+                .respond(&request, &initialized(version, &json!({})))
                 .await;
         };
         let (connected, ()) = join!(connect(peer), answering);
@@ -281,7 +281,7 @@ async fn a_client_may_be_pinned() {
     let (peer, mut server) = older();
     let (connected, ()) = join!(client.connect(peer), async {
         let greeting = server.expect("initialize").await;
-        let result = initialized("2025-03-26", json!({}));
+        let result = initialized("2025-03-26", &json!({}));
         server.respond(&greeting, &result).await;
     });
     let error = connected.expect_err("another version");
@@ -473,7 +473,7 @@ async fn by_status(
 #[tokio::test]
 async fn what_came_before_streamable_http_is_tried_last() {
     let no = json!({ "code": -32000, "message": "No" });
-    let done = initialized("2024-11-05", json!({}));
+    let done = initialized("2024-11-05", &json!({}));
     let answers = vec![(404, no.clone()), (404, no.clone()), (200, done.clone())];
     let (connected, sent) = by_status(answers, true).await;
     let connection = connected.expect("connected");

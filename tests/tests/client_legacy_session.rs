@@ -517,7 +517,7 @@ async fn a_session_that_cannot_be_had_is_an_error() {
     losing.lose();
     let (result, ()) = join!(connection.call_tool("t", ()), async {
         let greeting = server.expect("initialize").await;
-        let initialized = antiphon_tests::older::initialized("2025-11-25", json!({}));
+        let initialized = antiphon_tests::older::initialized("2025-11-25", &json!({}));
         // Lost again at once.
         losing.lose();
         server.respond(&greeting, &initialized).await;
@@ -554,7 +554,7 @@ async fn a_renewal_does_not_depend_on_who_noticed() {
     let greeting = server.expect("initialize").await;
     impatient.abort();
     server.quiet().await;
-    let initialized = antiphon_tests::older::initialized("2025-11-25", json!({}));
+    let initialized = antiphon_tests::older::initialized("2025-11-25", &json!({}));
     server.respond(&greeting, &initialized).await;
     server.expect("notifications/initialized").await;
     let (alive, ()) = join!(connection.ping(), async {
