@@ -486,14 +486,16 @@ async fn what_may_not_ask_does_not() {
         close(connection).await;
 
         let met = Met::new(
-            Rogue::new().on("server/discover", row.acts.clone()),
+            Rogue::new()
+                .on("server/discover", row.acts.clone())
+                .on("initialize", [Say(refused(-7))]),
             framing,
         )
         .await;
         let connected = met.connect().await;
-        // An error of whatever kind is how servers of an older era answer.
+        // An error of whatever kind is how servers of an older era answer; but it is none.
         let expected = match expected {
-            End::Protocol(_) => End::Version,
+            End::Protocol(_) => End::Protocol(-7),
             end => end,
         };
         assert_eq!(End::of(&connected), expected, "{what}: {connected:?}");
@@ -513,11 +515,13 @@ async fn a_version_is_tried_once() {
     for (supported, end, requests) in [
         (r#"["2026-07-28"]"#, End::Protocol(-32022), 2),
         (r#"["2030-01-01","\u001b[31m"]"#, End::Version, 1),
-        (r#"["2025-06-18"]"#, End::Version, 1),
+        (r#"["2025-06-18"]"#, End::Protocol(-7), 1),
         (r#"[7,null]"#, End::Version, 1),
         (r#"{"2026-07-28":1}"#, End::Version, 1),
     ] {
-        let rogue = Rogue::new().on("server/discover", [refusal(supported)]);
+        let rogue = Rogue::new()
+            .on("server/discover", [refusal(supported)])
+            .on("initialize", [Say(refused(-7))]);
         let met = Met::new(rogue, Framing::Json).await;
         let connected = met.connect().await;
         assert_eq!(End::of(&connected), end, "{supported}: {connected:?}");
@@ -526,7 +530,7 @@ async fn a_version_is_tried_once() {
     for (versions, end) in [
         (r#"["2030-01-01"]"#, End::Version),
         (r#"[]"#, End::Version),
-        (r#"["2025-06-18"]"#, End::Version),
+        (r#"["2025-06-18"]"#, End::Protocol(-7)),
         (r#""2026-07-28""#, End::Decode),
         (r#"[7]"#, End::Decode),
         ("null", End::Decode),
@@ -534,7 +538,9 @@ async fn a_version_is_tried_once() {
         let result = format!(
             r#"{{"resultType":"complete","supportedVersions":{versions},"capabilities":{{}}}}"#
         );
-        let rogue = Rogue::new().on("server/discover", [Say(result_of(&result))]);
+        let rogue = Rogue::new()
+            .on("server/discover", [Say(result_of(&result))])
+            .on("initialize", [Say(refused(-7))]);
         let met = Met::new(rogue, Framing::Json).await;
         let connected = met.connect().await;
         assert_eq!(End::of(&connected), end, "{versions}: {connected:?}");

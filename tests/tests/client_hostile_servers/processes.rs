@@ -58,8 +58,8 @@ async fn a_call_ends_whatever_a_process_does() {
             "it closes its input",
             "read -r request; exec <&-; sleep 60".to_owned(),
             None,
-            LATE,
-            "work clock",
+            End::Transport,
+            "writing to the server failed",
         ),
         (
             "it closes everything",

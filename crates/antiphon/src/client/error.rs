@@ -3,7 +3,9 @@
 use std::{error::Error as StdError, fmt, time::Duration};
 
 use antiphon_core::question::Kind;
-use antiphon_types::{CallToolResult, ClientCapabilities, ErrorObject, InputRequired, code};
+use antiphon_types::{
+    CallToolResult, ClientCapabilities, ErrorObject, InputRequest, InputRequired, code,
+};
 
 use serde::Deserialize;
 
@@ -28,6 +30,8 @@ struct Inner {
     interrupted: Option<Box<Paused>>,
     /// The request never left.
     unsent: bool,
+    /// The HTTP status that a JSON-RPC error came with.
+    status: Option<u16>,
 }
 
 /// What kind of failure it is.
@@ -70,6 +74,15 @@ pub enum ErrorKind {
     },
     /// The call waits for answers that its caller gives by hand, see [`Error::into_paused`].
     Paused(Box<Paused>),
+    /// The server asks what the caller answers [by hand](super::Client::by_hand), but speaks a
+    /// revision in which a call cannot be paused. It was told that there is no answer, and that
+    /// the call is cancelled.
+    NotPausable {
+        /// The key of the question.
+        key: String,
+        /// The question.
+        question: Box<InputRequest>,
+    },
     /// A paused call cannot be resumed as it is. Nothing was sent.
     NotResumed {
         /// The call, unharmed.
@@ -96,6 +109,9 @@ pub enum ErrorKind {
         /// What it speaks, as far as it says.
         supported: Vec<String>,
     },
+    /// The server does not know the session any more (HTTP 404 to a request under one), so it did
+    /// not look at the request. Only servers of older revisions have sessions.
+    SessionLost,
     /// The server could not be reached, or was lost before it answered.
     Transport,
     /// The call was cancelled on this side.
@@ -141,6 +157,7 @@ impl Error {
             source: None,
             interrupted: None,
             unsent: false,
+            status: None,
         }))
     }
 
@@ -152,6 +169,15 @@ impl Error {
     /// The peer's bytes are no valid answer; for transports of one's own.
     pub fn decode(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Decode, message)
+    }
+
+    /// The server does not know the session that the request was sent under; for transports of
+    /// one's own.
+    pub fn session_lost() -> Self {
+        Self::new(
+            ErrorKind::SessionLost,
+            "the server does not know this session any more",
+        )
     }
 
     /// What the caller gave cannot be sent.
@@ -228,6 +254,20 @@ impl Error {
             ErrorKind::Protocol(error) | ErrorKind::Unsupported { error, .. } => Some(error.code),
             _ => None,
         }
+    }
+
+    /// The HTTP status that the server's error came with, where there was one.
+    pub fn http_status(&self) -> Option<u16> {
+        match &self.0.kind {
+            ErrorKind::Status(status) | ErrorKind::Unauthorized { status, .. } => Some(*status),
+            _ => self.0.status,
+        }
+    }
+
+    /// Adds the HTTP status that a JSON-RPC error came with.
+    pub(crate) fn with_status(mut self, status: Option<u16>) -> Self {
+        self.0.status = status;
+        self
     }
 
     /// Whether the server says that there is no such resource, in the words of any revision

@@ -1,5 +1,8 @@
 //! [`Named`]: a server under a name that its user chose.
 
+use antiphon_types::Version;
+use bytes::Bytes;
+
 use crate::client::{Connect, Error, Events, Identity, Incoming, Outgoing, Pending, Transport};
 
 /// A way to a server, or the way taken, under a name; see [`Connect::named`].
@@ -59,6 +62,26 @@ impl<T: Transport> Transport for Named<T> {
 
     fn life(&self) -> u64 {
         self.inner.life()
+    }
+
+    fn is_channel(&self) -> bool {
+        self.inner.is_channel()
+    }
+
+    fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        self.inner.tell(version, message)
+    }
+
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        self.inner.settled(version)
+    }
+
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        self.inner.start_over()
+    }
+
+    fn fall_back(&self) -> Pending<'_, Result<bool, Error>> {
+        self.inner.fall_back()
     }
 
     fn close(&self) -> Pending<'_, ()> {

@@ -118,6 +118,13 @@ pub trait Transport: Send + Sync + 'static {
         0
     }
 
+    /// Whether everything travels on one channel, which the server reads from its beginning, such
+    /// as the pipes of a process. There a server that does not answer a probe, or leaves, is taken
+    /// for one of the older revisions (wire.md 10.4); elsewhere that says nothing.
+    fn is_channel(&self) -> bool {
+        false
+    }
+
     /// Sends a message that has no answer of its own: a notification, or the answer to a request of
     /// the server's. Only servers of the older revisions are sent any, and `version` is the one
     /// that was settled on.
@@ -202,19 +209,36 @@ impl<'a> Outgoing<'a> {
 pub enum Incoming {
     /// The response and nothing else.
     Whole(Bytes),
+    /// A response that is an error, and the HTTP status it came with.
+    Refused {
+        /// The status.
+        status: u16,
+        /// The response.
+        message: Bytes,
+    },
     /// Notifications, then the response.
     Stream(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>),
 }
 
 impl Incoming {
+    /// The HTTP status of a response that is an error.
+    pub(in crate::client) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            Self::Whole(_) | Self::Stream(_) => None,
+        }
+    }
+
     /// The next message.
     pub(in crate::client) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
-            Self::Whole(message) if message.is_empty() => Poll::Ready(None),
-            Self::Whole(message) => Poll::Ready(Some(Ok(std::mem::take(message)))),
+            Self::Whole(message) | Self::Refused { message, .. } => match message.is_empty() {
+                true => Poll::Ready(None),
+                false => Poll::Ready(Some(Ok(std::mem::take(message)))),
+            },
             Self::Stream(stream) => stream.as_mut().poll_next(context),
         }
     }
@@ -222,10 +246,11 @@ impl Incoming {
 
 impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Whole(_) => "Whole(..)",
-            Self::Stream(_) => "Stream(..)",
-        })
+        match self {
+            Self::Whole(_) => f.write_str("Whole(..)"),
+            Self::Refused { status, .. } => write!(f, "Refused({status}, ..)"),
+            Self::Stream(_) => f.write_str("Stream(..)"),
+        }
     }
 }
 
