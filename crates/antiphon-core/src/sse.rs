@@ -151,6 +151,21 @@ impl Decoder {
         }
     }
 
+    /// The decoder for the connection that goes on where this one's ended: what it knows of ids and
+    /// retry times stays, what was cut off is gone.
+    #[must_use]
+    pub fn resumed(self) -> Self {
+        let trail = self.trail.map(|trail| Trail {
+            value: Vec::new(),
+            id: trail.last.clone(),
+            ..trail
+        });
+        Self {
+            trail,
+            ..Self::new(self.limit)
+        }
+    }
+
     /// The id of the last event that was read whole. None if there was none, if it was taken back
     /// (`id` without a value), or if it is longer than [`MAX_ID`].
     pub fn last_id(&self) -> Option<&[u8]> {
@@ -504,6 +519,19 @@ mod tests {
         assert_eq!(decoder.next(&mut endless.as_bytes()), Ok(None));
         let held = decoder.trail.map(|trail| trail.value.capacity());
         assert!(held.is_some_and(|held| held <= 2 * MAX_ID), "{held:?}");
+    }
+
+    #[test]
+    fn a_resumed_stream_goes_on_with_what_was_known() {
+        let mut decoder = Decoder::resumable(100);
+        let mut input: &[u8] = b"id: 1\nretry: 5\n\nid: 2\nevent: a\ndata: cut";
+        assert_eq!(decoder.next(&mut input), Ok(None));
+        let mut decoder = decoder.resumed();
+        let mut input: &[u8] = b"\xef\xbb\xbfdata: 1\n\n";
+        let event = decoder.next(&mut input).expect("short").expect("an event");
+        assert_eq!((&*event.kind, &*event.data), (&b""[..], &b"1"[..]));
+        assert_eq!(decoder.last_id(), Some(&b"1"[..]));
+        assert_eq!(decoder.retry_ms(), Some(5));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! [`Http`]: how a server is reached over HTTP.
 
-use std::{collections::hash_map::RandomState, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use hyper_util::{
     client::legacy::Client,
@@ -15,6 +15,7 @@ use super::{
     proxy::{Choice, Proxy, Secret},
     tls::{self, Tls},
     transport::HttpTransport,
+    wire::Wire,
 };
 use crate::client::{Connect, Error, Events};
 
@@ -174,17 +175,15 @@ impl Connect for Http {
             // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        Ok(HttpTransport {
-            identity: endpoint.identity(),
+        Ok(HttpTransport::new(Wire {
             endpoint,
             head,
             client,
             proxy,
             credentials,
-            keys: RandomState::new(),
             limit: self.limit,
             events,
-        })
+        }))
     }
 }
 
