@@ -47,8 +47,10 @@ fn ping() -> Outgoing<'static> {
 /// The next message of an answer.
 async fn next(incoming: &mut Incoming) -> Option<Result<String, Error>> {
     let message = match incoming {
-        Incoming::Whole(message) if message.is_empty() => None,
-        Incoming::Whole(message) => Some(Ok(std::mem::take(message))),
+        Incoming::Whole(message) | Incoming::Refused { message, .. } => match message.is_empty() {
+            true => None,
+            false => Some(Ok(std::mem::take(message))),
+        },
         Incoming::Stream(stream) => poll_fn(|context| stream.as_mut().poll_next(context)).await,
     };
     message.map(|message| Ok(String::from_utf8(message?.to_vec()).expect("UTF-8")))

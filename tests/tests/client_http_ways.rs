@@ -21,7 +21,7 @@ async fn ask(http: Http) -> Result<String, Error> {
     let request = Outgoing::new(1, "server/discover", "{}");
     match transport.send(request).await? {
         Incoming::Whole(message) => Ok(String::from_utf8(message.to_vec()).expect("UTF-8")),
-        Incoming::Stream(_) => panic!("no stream"),
+        other => panic!("{other:?}"),
     }
 }
 

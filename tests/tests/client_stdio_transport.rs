@@ -93,7 +93,9 @@ async fn send(to: &impl Transport, request: &Value) -> Result<Incoming, Error> {
 
 async fn next(incoming: &mut Incoming) -> Option<Result<Value, Error>> {
     let next = match incoming {
-        Incoming::Whole(message) => return Some(Ok(parse(message))),
+        Incoming::Whole(message) | Incoming::Refused { message, .. } => {
+            return Some(Ok(parse(message)));
+        }
         Incoming::Stream(stream) => poll_fn(|context| stream.as_mut().poll_next(context)),
     };
     let next = timeout(PATIENCE, next).await.expect("no hang")?;

@@ -56,7 +56,7 @@ impl Reply {
     }
 
     pub(super) fn into_stream(self) -> Pin<Box<dyn Stream<Item = Item> + Send>> {
-        Box::pin(Steps::Resting(self))
+        Box::pin(Steps::Resting(Box::new(self)))
     }
 
     async fn next(&mut self) -> Option<Item> {
@@ -140,8 +140,8 @@ impl Reply {
 
 /// A reply as a stream: at rest, on its way to the next message, or at its end.
 enum Steps {
-    Resting(Reply),
-    Going(Pin<Box<dyn Future<Output = (Reply, Option<Item>)> + Send>>),
+    Resting(Box<Reply>),
+    Going(Pin<Box<dyn Future<Output = (Box<Reply>, Option<Item>)> + Send>>),
     Over,
 }
 
