@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    future::Future,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -18,7 +17,7 @@ use super::{
     resume::{Tries, reopen},
     wire::report,
 };
-use crate::client::{Error, ErrorKind};
+use crate::client::{Error, ErrorKind, Pending};
 
 type Item = Result<Bytes, Error>;
 
@@ -141,7 +140,7 @@ impl Reply {
 /// A reply as a stream: at rest, on its way to the next message, or at its end.
 enum Steps {
     Resting(Box<Reply>),
-    Going(Pin<Box<dyn Future<Output = (Box<Reply>, Option<Item>)> + Send>>),
+    Going(Pending<'static, (Box<Reply>, Option<Item>)>),
     Over,
 }
 
@@ -149,11 +148,11 @@ impl Stream for Steps {
     type Item = Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
-        let mut going = match std::mem::replace(&mut *self, Self::Over) {
+        let mut going: Pending<'static, _> = match std::mem::replace(&mut *self, Self::Over) {
             Self::Resting(mut reply) => Box::pin(async move {
                 let item = reply.next().await;
                 (reply, item)
-            }) as Pin<Box<dyn Future<Output = _> + Send>>,
+            }),
             Self::Going(going) => going,
             Self::Over => return Poll::Ready(None),
         };
