@@ -4,6 +4,8 @@
 //! AMB-02 says which one is reported. The rules for one method's parameters come later, so
 //! everything here is refused with an HTTP status of its own.
 
+mod probing;
+
 use std::borrow::Cow;
 
 use antiphon_types::{
@@ -16,6 +18,8 @@ use crate::{
     envelope::{Message, Meta, Slot},
     mirror::Header,
 };
+
+pub use probing::{Probed, Remedy, agreed, contradicts, probed, remedy};
 
 /// A refusal before any handler ran: the JSON-RPC error and the HTTP status it travels with.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +98,8 @@ pub enum Verdict {
     Legacy(Vec<Version>),
     /// It speaks nothing that is known here.
     Incompatible,
+    /// Nothing of it can be known from this.
+    Unknown,
 }
 
 /// Judges a server by its answer to a probe in a modern version; beside the verdict, the versions

@@ -217,6 +217,43 @@ pub fn request(
     Ok(())
 }
 
+/// Writes a request of an older revision, whose metadata is there only if there is any.
+///
+/// `params` must serialise as an object without `_meta`.
+///
+/// # Errors
+/// When `params` does not serialise, or not as an object; `out` is then as it was.
+pub fn older_request(
+    out: &mut Vec<u8>,
+    id: i64,
+    method: &str,
+    params: &(impl Serialize + ?Sized),
+    meta: Option<&MetaObject>,
+) -> serde_json::Result<()> {
+    let start = out.len();
+    if let Some(meta) = meta.filter(|meta| !meta.is_empty()) {
+        let written = serde_json::to_string(meta)
+            .and_then(|meta| request(out, id, method, params, &meta, None));
+        return written;
+    }
+    out.extend_from_slice(HEAD);
+    _ = write!(out, "{id}");
+    out.extend_from_slice(br#","method":""#);
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(br#"","params":"#);
+    let from = out.len();
+    let written = serde_json::to_writer(&mut *out, params).and_then(|()| match out.get(from) {
+        Some(b'{') => Ok(()),
+        _ => Err(serde::ser::Error::custom("not an object")),
+    });
+    if written.is_err() {
+        out.truncate(start);
+        return written;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
 /// Writes a notification.
 ///
 /// # Errors
@@ -350,6 +387,30 @@ mod tests {
         }
         let mut out = b"x".to_vec();
         assert!(request(&mut out, 1, "m", &json!([1]), meta, None).is_err());
+        assert_eq!(out, b"x");
+    }
+
+    /// META-C: none of the metadata of today, and none at all where there is none.
+    #[test]
+    fn older_requests_are_bare() {
+        for (params, meta, expected) in [
+            (json!({}), None, "{}"),
+            (json!({"a":1}), Some(json!({})), r#"{"a":1}"#),
+            (
+                json!({"a":1}),
+                Some(json!({"progressToken":2})),
+                r#"{"_meta":{"progressToken":2},"a":1}"#,
+            ),
+        ] {
+            let mut out = b"x".to_vec();
+            let meta = meta.map(|meta| meta.as_object().expect("object").clone());
+            older_request(&mut out, 7, "m", &params, meta.as_ref()).expect("written");
+            let text = String::from_utf8(out).expect("UTF-8");
+            let request = r#"x{"jsonrpc":"2.0","id":7,"method":"m","params":"#;
+            assert_eq!(text, format!("{request}{expected}}}"));
+        }
+        let mut out = b"x".to_vec();
+        assert!(older_request(&mut out, 1, "m", &json!([1]), None).is_err());
         assert_eq!(out, b"x");
     }
 

@@ -10,7 +10,8 @@ use antiphon_types::{
 use serde_json::{Map, Value};
 
 use super::{
-    Connect, Connection, Error, Event, Form, Link, Negotiated, Reply, Roots, Round, Sample, Target,
+    Connect, Connection, Era, Error, Event, Form, Link, Negotiated, Reply, Roots, Round, Sample,
+    Target,
     error::Boxed,
     handlers::{Handlers, callback},
 };
@@ -47,6 +48,7 @@ pub struct Client {
     pub(super) on_round: Option<OnRound>,
     pub(super) cache: bool,
     pub(super) insecure_links: bool,
+    pub(super) era: Era,
 }
 
 /// What each kind of waiting may take.
@@ -57,6 +59,8 @@ pub(super) struct Clocks {
     pub(super) progress: Option<Duration>,
     pub(super) human: Duration,
     pub(super) poll: Duration,
+    /// How long a server may take to answer a probe, where silence says something.
+    pub(super) probe: Duration,
 }
 
 type OnProgress = Arc<dyn Fn(&Target, &ProgressNotificationParams) + Send + Sync>;
@@ -77,9 +81,9 @@ pub(super) struct Listeners {
 /// A message on the wire, see [`Client::on_traffic`].
 #[derive(Debug, Clone, Copy)]
 pub enum Traffic<'a> {
-    /// A request of ours.
+    /// A request of ours, or to an older server an answer or a notification.
     Sent(&'a [u8]),
-    /// What came back for it: notifications, then the response.
+    /// What came back: notifications, requests of an older server's, responses.
     Received(&'a [u8]),
 }
 
@@ -102,11 +106,13 @@ impl Client {
                 progress: None,
                 human: Duration::from_secs(600),
                 poll: Duration::from_secs(600),
+                probe: Duration::from_secs(5),
             },
             listeners: Listeners::default(),
             on_round: None,
             cache: true,
             insecure_links: false,
+            era: Era::Auto,
         }
     }
 
@@ -310,7 +316,33 @@ impl Client {
         self
     }
 
-    /// Connects to a server, and finds out what it speaks and offers.
+    /// Which revisions to speak; [`Era::Auto`] unless told: the newest that the server speaks.
+    ///
+    /// ```
+    /// use antiphon::client::{Client, Era};
+    /// use antiphon::types::Version;
+    ///
+    /// let modern_only = Client::new("desk", "1.0").era(Era::Pinned(Version::LATEST));
+    /// let no_probe = Client::new("desk", "1.0").era(Era::Legacy);
+    /// ```
+    #[must_use]
+    pub fn era(mut self, era: Era) -> Self {
+        self.era = era;
+        self
+    }
+
+    /// How long a server on a channel, such as a child process, may take to answer the question
+    /// what it speaks; 5 seconds unless told. One that stays silent is taken for one of 2025-11-25
+    /// or before, and greeted as such (AMB-20). Over HTTP silence says nothing: there the
+    /// [work clock](Self::work_timeout) counts.
+    #[must_use]
+    pub fn probe_timeout(mut self, timeout: Duration) -> Self {
+        self.clocks.probe = timeout;
+        self
+    }
+
+    /// Connects to a server, and finds out what it speaks and offers. How that went is in
+    /// [`Connection::negotiation`].
     ///
     /// # Errors
     /// When it cannot be reached, does not answer in time, or speaks no common revision.
@@ -319,10 +351,13 @@ impl Client {
     }
 
     /// Connects to a server that is known already, see [`Connection::negotiated`]: without a
-    /// round trip.
+    /// round trip, or, if it is one of 2025-11-25 or before, with its handshake and nothing else.
+    ///
+    /// If what was known turns out to be wrong, the server is asked anew (ERA-C-12). What
+    /// [`era`](Self::era) does not allow counts as not known.
     ///
     /// # Errors
-    /// When it cannot be reached.
+    /// When it cannot be reached, or not be greeted.
     pub async fn connect_as(
         &self,
         to: impl Connect,

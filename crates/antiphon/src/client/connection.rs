@@ -1,6 +1,9 @@
 //! [`Connection`]: a client at one server.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use antiphon_types::{
     CallToolResult, CompleteRequestParams, CompleteResult, GetPromptResult, Implementation,
@@ -13,9 +16,8 @@ use serde_json::{Map, Value};
 
 use super::{
     CallTool, Client, Connect, Error, ErrorKind, Event, Events, Finished, GetPrompt, Identity,
-    Listing, Negotiated, Outcome, Paused, Problem, ReadResource, Request, Subscription, Target,
-    Traffic,
-    discover::settle,
+    Listing, Negotiated, Outcome, Paused, Problem, ReadResource, Request, Step, Subscription,
+    Target, Traffic,
     drive::{Drive, unsupported},
     excerpt::word,
     options::Options,
@@ -34,27 +36,23 @@ impl Connection {
         known: Option<Negotiated>,
     ) -> Result<Self, Error> {
         let listeners = client.listeners.clone();
+        let connection = Arc::new(OnceLock::<Weak<Shared>>::new());
+        let link = connection.clone();
         let events = Events::new(move |event: Event| {
             if let Event::Message(message) = &event {
                 listeners.traffic(Traffic::Received(message));
             }
-            listeners.told(&event);
+            match link.get().and_then(Weak::upgrade) {
+                Some(shared) => shared.told(&event),
+                None => listeners.told(&event),
+            }
         });
         let transport = to.connect(events).await?;
         let shared = Shared::new(client, Box::new(transport));
-        let negotiated = match known {
-            Some(known) => known,
-            None => settle(shared.discover().await)
-                .map_err(|error| error.during(format_args!("connecting to {}", shared.identity)))?,
-        };
-        if !negotiated.version.is_modern() {
-            return Err(Error::invalid(format!(
-                "revision {} is not spoken here",
-                negotiated.version
-            )));
-        }
-        _ = shared.negotiated.set(negotiated);
-        Ok(Self(Arc::new(shared)))
+        _ = connection.set(Arc::downgrade(&shared));
+        (shared.negotiate(known).await)
+            .map_err(|error| error.during(format_args!("connecting to {}", shared.identity)))?;
+        Ok(Self(shared))
     }
 
     /// Which server this is: where the client connected to.
@@ -62,9 +60,28 @@ impl Connection {
         &self.0.identity
     }
 
-    /// What is known of the server; store it for [`Client::connect_as`].
+    /// What is known of the server; store it for [`Client::connect_as`]. After another handshake with
+    /// an older server it may be something else.
     pub fn negotiated(&self) -> &Negotiated {
         (self.0.negotiated.get()).expect("a connection is made with what was negotiated")
+    }
+
+    /// How this client and the server came to speak as they do: probes, handshakes, and sessions
+    /// that were lost, the latest last.
+    ///
+    /// ```
+    /// use antiphon::{Client, Server, memory};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server: Server = Server::new("greeter", "1.0");
+    /// let greeter = Client::new("desk", "1.0").connect(memory(server)).await?;
+    /// for step in greeter.negotiation() {
+    ///     println!("{step}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn negotiation(&self) -> Vec<Step> {
+        self.0.session.trace.steps()
     }
 
     /// The protocol revision that is spoken.
@@ -198,8 +215,15 @@ impl Connection {
             )));
         }
         if paused.version != self.0.version() {
+            let hint = match self.0.version().is_modern() {
+                true => "",
+                false => {
+                    ", in which no call goes on after a pause: begin it anew here, or resume it \
+                          where its own revision is spoken"
+                }
+            };
             wrong.push(Problem::of(format!(
-                "it was begun in revision {}, and this connection speaks {}",
+                "it was begun in revision {}, and this connection speaks {}{hint}",
                 paused.version,
                 self.0.version()
             )));
@@ -265,7 +289,8 @@ impl Connection {
         self.0.plain::<Complete>(&params, &options).await
     }
 
-    /// Subscribes to changes.
+    /// Subscribes to changes. A server of 2025-11-25 or before is told of resources, and reports the
+    /// rest by itself; either way it is the same [`Subscription`].
     ///
     /// # Errors
     /// When the server does not acknowledge it in time.

@@ -1,12 +1,12 @@
 //! What a server speaks and offers.
 
-use antiphon_core::negotiate::{Verdict, judge};
 use antiphon_types::{
-    DiscoverResult, Implementation, ServerCapabilities, Version, meta::SERVER_INFO,
+    DiscoverResult, Implementation, InitializeResult, ServerCapabilities, Version,
+    meta::SERVER_INFO,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind, excerpt::sentence};
+use super::{Era, Error, ErrorKind, excerpt::sentence};
 
 /// What is known of a server: which revision to speak with it, and what it offers.
 ///
@@ -39,7 +39,17 @@ impl Negotiated {
         }
     }
 
-    fn of(version: Version, result: DiscoverResult) -> Self {
+    /// What a server of an older revision said in its handshake.
+    pub(super) fn initialized(version: Version, result: InitializeResult) -> Self {
+        Self {
+            version,
+            server_info: Some(result.server_info),
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+        }
+    }
+
+    pub(super) fn of(version: Version, result: DiscoverResult) -> Self {
         let stated = result.meta.as_ref().and_then(|meta| meta.get(SERVER_INFO));
         // Some servers put it where earlier revisions had it.
         let stated = stated.or_else(|| result.extra.get("serverInfo"));
@@ -52,32 +62,13 @@ impl Negotiated {
     }
 }
 
-/// What an answer to `server/discover` comes to.
-pub(super) fn settle(answer: Result<DiscoverResult, Error>) -> Result<Negotiated, Error> {
-    let (verdict, supported) = match &answer {
-        Ok(result) => judge(Ok(result)),
-        Err(error) => match error.kind() {
-            ErrorKind::Protocol(object) => judge(Err(object)),
-            // Not evidence of any era.
-            _ => (Verdict::Refused, Vec::new()),
-        },
-    };
-    match (verdict, answer) {
-        (Verdict::Modern(version), Ok(result)) => Ok(Negotiated::of(version, result)),
-        // The one retry is over.
-        (Verdict::Refused | Verdict::Again(_), Err(error)) => Err(error),
-        // A server of an older era: where the handshake of those revisions would begin.
-        (Verdict::Legacy(_), answer) => Err(no_common(supported, answer.err())),
-        (_, answer) => Err(no_common(supported, answer.err())),
-    }
-}
-
-fn no_common(supported: Vec<String>, cause: Option<Error>) -> Error {
+/// Nothing that both speak.
+pub(super) fn no_common(era: Era, supported: Vec<String>, cause: Option<Error>) -> Error {
     let theirs = match supported.is_empty() {
         true => "none that it names".to_owned(),
         false => sentence(&supported.join(", ")),
     };
-    let ours = Version::MODERN.iter().map(|version| version.as_str());
+    let ours = era.versions().map(Version::as_str);
     let ours = ours.collect::<Vec<_>>().join(", ");
     let message = format!("no common protocol revision: the server speaks {theirs}, we {ours}");
     let error = Error::new(ErrorKind::Version { supported }, message);

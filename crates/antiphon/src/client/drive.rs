@@ -30,16 +30,16 @@ use super::{
 use crate::links;
 
 /// Most questions of one round; a server that asks more is out to keep us busy.
-const QUESTIONS: usize = 100;
+pub(super) const QUESTIONS: usize = 100;
 
 /// How often an answer may be handed back.
 const TRIES: u32 = 3;
 
 /// One call on its way.
 pub(super) struct Drive<'a> {
-    shared: &'a Shared,
-    target: Arc<Target>,
-    options: Options,
+    pub(super) shared: &'a Shared,
+    pub(super) target: Arc<Target>,
+    pub(super) options: Options,
     capabilities: Cow<'a, ClientCapabilities>,
     envelope: Cow<'a, str>,
     rounds: Rounds,
@@ -47,6 +47,8 @@ pub(super) struct Drive<'a> {
     polls: bool,
     /// When to stop coming back.
     poll_until: Option<Instant>,
+    /// How often an older server wanted links to be opened first.
+    pub(super) link_rounds: u32,
 }
 
 impl<'a> Drive<'a> {
@@ -61,6 +63,7 @@ impl<'a> Drive<'a> {
             rounds: Rounds::default(),
             polls: true,
             poll_until: None,
+            link_rounds: 0,
         }
     }
 
@@ -116,7 +119,13 @@ impl<'a> Drive<'a> {
             }
         }
         loop {
-            let text = self.shared.call(self).await?;
+            let text = match self.shared.call(self).await {
+                Ok(text) => text,
+                Err(error) => {
+                    self.open_links(error).await?;
+                    continue;
+                }
+            };
             let text = std::str::from_utf8(&text)
                 .map_err(|error| Error::decode("the result is not UTF-8").caused_by(error))?;
             let Some(result) = T::read(self.target.method(), text) else {
@@ -128,7 +137,10 @@ impl<'a> Drive<'a> {
                     self.shared.promised(&self.target, result.as_tool())?;
                     return Ok(Outcome::Done(result));
                 }
-                Ok(antiphon_types::Outcome::InputRequired(asked)) => asked,
+                Ok(antiphon_types::Outcome::InputRequired(asked)) => {
+                    self.shared.may_ask_like_this()?;
+                    asked
+                }
                 Ok(_) => return Err(Error::decode("a result of an unknown kind")),
                 Err(error) => {
                     let (method, name) = (self.target.method(), self.target.name());
@@ -176,7 +188,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Shows a round to whoever wants to see it first.
-    fn inspect(&self, round: u32, asked: &InputRequired) -> Result<(), Error> {
+    pub(super) fn inspect(&self, round: u32, asked: &InputRequired) -> Result<(), Error> {
         let Some(inspect) = &self.shared.client.on_round else {
             return Ok(());
         };
@@ -194,7 +206,7 @@ impl<'a> Drive<'a> {
     }
 
     /// MRTR-C-16, MRTR-C-17: only what was declared may be asked.
-    fn supported(&self, key: &str, question: &InputRequest) -> Result<(), Error> {
+    pub(super) fn supported(&self, key: &str, question: &InputRequest) -> Result<(), Error> {
         let client = &self.shared.client;
         let Some(what) = unsupported(client, &self.capabilities, question) else {
             return Ok(());
@@ -330,7 +342,11 @@ fn can_go_on(error: &Error) -> bool {
 }
 
 /// Asks one question, again if the answer does not fit.
-async fn ask(asking: Asking, question: InputRequest, mut about: About) -> Result<Value, Failure> {
+pub(super) async fn ask(
+    asking: Asking,
+    question: InputRequest,
+    mut about: About,
+) -> Result<Value, Failure> {
     loop {
         let answer = asking(about.clone()).await.0.map_err(Failure::Refused)?;
         let errors = check::errors(&question, &answer);
@@ -346,13 +362,13 @@ async fn ask(asking: Asking, question: InputRequest, mut about: About) -> Result
 }
 
 /// Why a question has no answer.
-enum Failure {
+pub(super) enum Failure {
     Refused(Boxed),
     Invalid(Vec<String>),
 }
 
 impl Failure {
-    fn into_error(self, key: String, round: u32) -> Error {
+    pub(super) fn into_error(self, key: String, round: u32) -> Error {
         match self {
             Self::Refused(why) => {
                 let message = format!("no answer to `{}` in round {round}", word(&key));
@@ -418,6 +434,7 @@ impl Shared {
             name: Some(name),
             headers: &[],
             envelope: &drive.envelope,
+            version: self.version(),
             options: &drive.options,
             call: Some(target),
             poll: drive.poll_until,

@@ -3,7 +3,9 @@
 use std::{error::Error as StdError, fmt, time::Duration};
 
 use antiphon_core::question::Kind;
-use antiphon_types::{CallToolResult, ClientCapabilities, ErrorObject, InputRequired, code};
+use antiphon_types::{
+    CallToolResult, ClientCapabilities, ErrorObject, InputRequest, InputRequired, code,
+};
 
 use serde::Deserialize;
 
@@ -72,6 +74,15 @@ pub enum ErrorKind {
     },
     /// The call waits for answers that its caller gives by hand, see [`Error::into_paused`].
     Paused(Box<Paused>),
+    /// The server asks what the caller answers [by hand](super::Client::by_hand), but speaks a
+    /// revision in which a call cannot be paused. It was told that there is no answer, and that
+    /// the call is cancelled.
+    NotPausable {
+        /// The key of the question.
+        key: String,
+        /// The question.
+        question: Box<InputRequest>,
+    },
     /// A paused call cannot be resumed as it is. Nothing was sent.
     NotResumed {
         /// The call, unharmed.

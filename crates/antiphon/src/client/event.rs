@@ -9,7 +9,8 @@ use super::Error;
 #[non_exhaustive]
 pub enum Event {
     /// A message that nobody waits for: a notification of no known request, a response to a
-    /// request that was given up, a request, which servers of this revision must not send.
+    /// request that was given up, a request, which servers of revisions after 2025-11-25 must not
+    /// send.
     Message(Bytes),
     /// Bytes that are no message at all, in short.
     Noise(String),

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use super::{
     Clock, Error, Event, Incoming, Pending, Traffic,
+    legacy::Feed,
     options::Options,
     shared::{Shared, closed},
 };
@@ -38,11 +39,18 @@ use super::{
 /// As changes are read, the connection forgets the answers that they make stale.
 pub struct Subscription {
     shared: Arc<Shared>,
-    incoming: Incoming,
-    id: i64,
+    source: Source,
     acknowledged: SubscriptionFilter,
     closed: Pending<'static, ()>,
     over: bool,
+}
+
+/// Where changes come from.
+enum Source {
+    /// The response stream of a request.
+    Stream { incoming: Incoming, id: i64 },
+    /// The session with an older server.
+    Session(Feed),
 }
 
 /// Something that has changed.
@@ -80,65 +88,45 @@ impl Subscription {
         shared: Arc<Shared>,
         filter: SubscriptionFilter,
     ) -> Result<Self, Error> {
+        if let Some((feed, offered)) = Feed::open(&shared, &filter).await? {
+            return Ok(Self::new(shared, Source::Session(feed)).covering(offered));
+        }
         let options = Options::default();
         let leg = shared.leg::<SubscriptionsListen>(&options);
         let params = SubscriptionsListenRequestParams::new(filter);
         let outgoing = shared.written(&leg, &params)?;
         let id = outgoing.id;
-        let incoming = shared.transport.send(outgoing).await?;
-        let closed = shared.closed.clone();
-        let mut subscription = Self {
-            shared,
-            incoming,
-            closed: Box::pin(closed.cancelled_owned()),
-            id,
-            acknowledged: SubscriptionFilter::default(),
-            over: false,
-        };
+        let mut incoming = shared.transport.send(outgoing).await?;
         loop {
-            let next = poll_fn(|context| subscription.incoming.poll_next(context)).await;
+            let next = poll_fn(|context| incoming.poll_next(context)).await;
             let Some(message) = next else {
                 return Err(lost());
             };
-            if let Some(acknowledged) = subscription.acknowledgment(&message?)? {
-                // What changed until now, nobody told.
-                for change in covered(&acknowledged) {
-                    subscription.shared.changed(&change);
-                }
-                subscription.acknowledged = acknowledged;
-                return Ok(subscription);
+            if let Some(acknowledged) = acknowledgment(&shared, id, &message?)? {
+                let source = Source::Stream { incoming, id };
+                return Ok(Self::new(shared, source).covering(acknowledged));
             }
         }
     }
 
-    /// SUB-S-02: the acknowledgment comes first.
-    fn acknowledgment(&self, message: &Bytes) -> Result<Option<SubscriptionFilter>, Error> {
-        (self.shared.client.listeners).traffic(Traffic::Received(message));
-        match Reply::parse(message) {
-            Ok(Reply::Notification { method, params })
-                if method == "notifications/subscriptions/acknowledged" =>
-            {
-                let params = params.map_or("{}", RawValue::get);
-                let params: SubscriptionsAcknowledgedNotificationParams = decode(params)
-                    .map_err(|error| Error::decode("a wrong acknowledgment").caused_by(error))?;
-                Ok(Some(params.notifications))
-            }
-            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
-                Err(Error::protocol(error))
-            }
-            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Err(Error::decode(
-                "the subscription ended before it was acknowledged",
-            )),
-            Ok(Reply::Error { .. } | Reply::Result { .. }) => Err(another()),
-            Ok(_) => {
-                self.shared
-                    .client
-                    .listeners
-                    .told(&Event::Message(message.clone()));
-                Ok(None)
-            }
-            Err(why) => Err(Error::decode("the server sent what is no message").caused_by(why)),
+    fn new(shared: Arc<Shared>, source: Source) -> Self {
+        let closed = shared.closed.clone();
+        Self {
+            shared,
+            source,
+            closed: Box::pin(closed.cancelled_owned()),
+            acknowledged: SubscriptionFilter::default(),
+            over: false,
         }
+    }
+
+    /// From here on, changes of this are reported. What changed until now, nobody told.
+    fn covering(mut self, acknowledged: SubscriptionFilter) -> Self {
+        for change in covered(&acknowledged) {
+            self.shared.changed(&change);
+        }
+        self.acknowledged = acknowledged;
+        self
     }
 
     /// What the server will report, which may be less than what was asked for (SUB-C-02).
@@ -155,7 +143,7 @@ impl Subscription {
     }
 
     /// What a message says.
-    fn read(&self, message: Result<Bytes, Error>) -> Read {
+    fn read(&self, own: i64, message: Result<Bytes, Error>) -> Read {
         let message = match message {
             Ok(message) => message,
             Err(error) => return Read::Lost(error),
@@ -177,7 +165,7 @@ impl Subscription {
                         }
                     }
                     // AMB-01: either way of ending will do.
-                    "notifications/cancelled" if self.is_cancelled(params) => Read::End,
+                    "notifications/cancelled" if is_cancelled(own, params) => Read::End,
                     _ => {
                         self.shared
                             .client
@@ -187,8 +175,8 @@ impl Subscription {
                     }
                 }
             }
-            Ok(Reply::Result { id, .. }) if self.is_ours(Some(&id)) => Read::End,
-            Ok(Reply::Error { id, error }) if self.is_ours(id.as_ref()) => {
+            Ok(Reply::Result { id, .. }) if is_ours(own, Some(&id)) => Read::End,
+            Ok(Reply::Error { id, error }) if is_ours(own, id.as_ref()) => {
                 Read::Lost(Error::protocol(error))
             }
             Ok(Reply::Error { .. } | Reply::Result { .. }) => Read::Lost(another()),
@@ -204,16 +192,48 @@ impl Subscription {
             }
         }
     }
+}
 
-    /// Whether a response is that to the subscription; one without an id may be.
-    fn is_ours(&self, id: Option<&RequestId>) -> bool {
-        id.is_none_or(|id| id.as_i64() == Some(self.id))
-    }
+/// Whether a response is that to the subscription; one without an id may be.
+fn is_ours(own: i64, id: Option<&RequestId>) -> bool {
+    id.is_none_or(|id| id.as_i64() == Some(own))
+}
 
-    fn is_cancelled(&self, params: &str) -> bool {
-        let params = decode::<CancelledNotificationParams>(params);
-        let id = params.ok().and_then(|params| params.request_id);
-        id.is_some_and(|id| id.as_i64() == Some(self.id))
+fn is_cancelled(own: i64, params: &str) -> bool {
+    let params = decode::<CancelledNotificationParams>(params);
+    let id = params.ok().and_then(|params| params.request_id);
+    id.is_some_and(|id| id.as_i64() == Some(own))
+}
+
+/// SUB-S-02: the acknowledgment comes first.
+fn acknowledgment(
+    shared: &Shared,
+    own: i64,
+    message: &Bytes,
+) -> Result<Option<SubscriptionFilter>, Error> {
+    (shared.client.listeners).traffic(Traffic::Received(message));
+    match Reply::parse(message) {
+        Ok(Reply::Notification { method, params })
+            if method == "notifications/subscriptions/acknowledged" =>
+        {
+            let params = params.map_or("{}", RawValue::get);
+            let params: SubscriptionsAcknowledgedNotificationParams = decode(params)
+                .map_err(|error| Error::decode("a wrong acknowledgment").caused_by(error))?;
+            Ok(Some(params.notifications))
+        }
+        Ok(Reply::Error { id, error }) if is_ours(own, id.as_ref()) => Err(Error::protocol(error)),
+        Ok(Reply::Result { id, .. }) if is_ours(own, Some(&id)) => Err(Error::decode(
+            "the subscription ended before it was acknowledged",
+        )),
+        Ok(Reply::Error { .. } | Reply::Result { .. }) => Err(another()),
+        Ok(_) => {
+            shared
+                .client
+                .listeners
+                .told(&Event::Message(message.clone()));
+            Ok(None)
+        }
+        Err(why) => Err(Error::decode("the server sent what is no message").caused_by(why)),
     }
 }
 
@@ -234,9 +254,21 @@ impl Stream for Subscription {
             if this.over {
                 return Poll::Ready(None);
             }
-            let read = match this.incoming.poll_next(context) {
-                Poll::Ready(Some(message)) => this.read(message),
-                Poll::Ready(None) => Read::Lost(lost()),
+            let next = match &mut this.source {
+                Source::Stream { incoming, id } => {
+                    let id = *id;
+                    incoming.poll_next(context).map(|next| match next {
+                        Some(message) => this.read(id, message),
+                        None => Read::Lost(lost()),
+                    })
+                }
+                Source::Session(feed) => feed.poll_next(context).map(|next| match next {
+                    Ok(change) => Read::Change(change),
+                    Err(why) => Read::Lost(lost().caused_by(why)),
+                }),
+            };
+            let read = match next {
+                Poll::Ready(read) => read,
                 Poll::Pending => {
                     ready!(this.closed.as_mut().poll(context));
                     Read::Lost(closed())
@@ -260,7 +292,7 @@ impl Stream for Subscription {
 }
 
 /// The changes that a filter lets through.
-fn covered(filter: &SubscriptionFilter) -> Vec<Change> {
+pub(super) fn covered(filter: &SubscriptionFilter) -> Vec<Change> {
     let resources = filter.resource_subscriptions.iter().flatten();
     let lists = [
         (filter.tools_list_changed, Change::Tools),
@@ -286,7 +318,7 @@ fn lost() -> Error {
 
 impl Shared {
     /// Forgets what a change makes stale (CACHE-C-14).
-    fn changed(&self, change: &Change) {
+    pub(super) fn changed(&self, change: &Change) {
         if *change == Change::Tools {
             self.tools.changed();
         }

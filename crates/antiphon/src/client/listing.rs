@@ -112,7 +112,7 @@ lists! {
 
 /// HDR-C-08, HDR-C-09
 fn learn(shared: &Shared, tools: &mut Vec<Tool>) {
-    for (name, why) in shared.tools.learn(tools, shared.transport.mirrors()) {
+    for (name, why) in shared.tools.learn(tools, shared.mirrors()) {
         shared
             .client
             .listeners

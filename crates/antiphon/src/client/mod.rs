@@ -6,6 +6,9 @@
 //! client's callbacks. What a callback cannot answer at once is answered
 //! [by hand](Client::by_hand): [`Connection::start`] gives a [`Paused`] call, which is data, and
 //! [`Connection::resume`] goes on with it, today or in another process.
+//!
+//! Servers of the revisions 2024-11-05 to 2025-11-25 are spoken with as well, see [`Era`]: what they
+//! ask goes to the same callbacks.
 
 mod answer;
 mod cache;
@@ -18,13 +21,16 @@ mod client;
 mod connection;
 mod discover;
 mod drive;
+mod era;
 mod error;
 mod event;
 mod excerpt;
 mod handlers;
 mod identity;
+mod legacy;
 mod listen;
 mod listing;
+mod negotiation;
 mod options;
 mod outcome;
 mod paused;
@@ -44,11 +50,13 @@ pub use antiphon_core::{
 pub use client::{Client, Traffic};
 pub use connection::Connection;
 pub use discover::Negotiated;
+pub use era::Era;
 pub use error::{Clock, Error, ErrorKind};
 pub use event::Event;
 pub use identity::Identity;
 pub use listen::{Change, Subscription};
 pub use listing::Listing;
+pub use negotiation::Step;
 pub use outcome::{Completed, Finished, Outcome};
 pub use paused::{Paused, Problem};
 pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};

@@ -65,7 +65,8 @@ impl<T> Question<T> {
         &self.about.server
     }
 
-    /// The call that led to the question.
+    /// The call that led to the question. With servers of 2025-11-25 or before that cannot always be
+    /// known, see [`Target::is_known`](super::Target::is_known).
     pub fn call(&self) -> &Target {
         &self.about.call
     }
@@ -108,7 +109,8 @@ impl<T> Question<T> {
     }
 
     /// Gives no answer: the call ends with an error that names the key, and the server hears
-    /// nothing. For what the *user* did there are `decline` and `cancel`.
+    /// nothing. One of 2025-11-25 or before is told that there is no answer instead, and its call
+    /// goes on: forms and links are cancelled, completions refused (-1). For what the *user* did there are `decline` and `cancel`.
     pub fn refuse(&self, why: impl Into<String>) -> Reply {
         Reply::refused(why.into())
     }

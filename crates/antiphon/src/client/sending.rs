@@ -50,6 +50,7 @@ impl Shared {
             name: None,
             headers: &[],
             envelope: &self.envelope,
+            version: self.version(),
             options,
             call: None,
             poll: None,
@@ -64,7 +65,7 @@ impl Shared {
         target: &Target,
         params: &(impl Serialize + Sync + ?Sized),
     ) -> Result<Bytes, Error> {
-        if !self.transport.mirrors() {
+        if !self.mirrors() {
             return self.request(&leg, params).await;
         }
         let headers = self.mirrored(target)?;
@@ -89,6 +90,11 @@ impl Shared {
             }
             answer => answer,
         }
+    }
+
+    /// Whether arguments are mirrored in headers (LHTTP-B-01).
+    pub(super) fn mirrors(&self) -> bool {
+        self.transport.mirrors() && self.version().is_modern()
     }
 
     fn mirrored(&self, target: &Target) -> Result<Vec<(String, String)>, Error> {

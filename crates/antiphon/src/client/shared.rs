@@ -1,9 +1,10 @@
 //! [`Shared`]: one connection, and one request on it.
 
 use std::{
+    collections::VecDeque,
     future::poll_fn,
     sync::{
-        Arc, OnceLock,
+        Arc, Weak,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
@@ -22,22 +23,25 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Negotiated, Outgoing, Target,
-    Transport,
+    Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Outgoing, Target, Transport,
     cache::Cache,
     client::{Listeners, Traffic},
+    legacy::{Known, Running, Session, batch, limit},
     options::Options,
     tools::Tools,
 };
 
 pub(super) struct Shared {
+    /// Itself, for what goes on without a caller.
+    pub(super) me: Weak<Self>,
     pub(super) client: Client,
     pub(super) transport: Box<dyn Transport>,
     pub(super) identity: Arc<Identity>,
     pub(super) capabilities: ClientCapabilities,
     /// The metadata that every request carries.
     pub(super) envelope: String,
-    pub(super) negotiated: OnceLock<Negotiated>,
+    pub(super) negotiated: Known,
+    pub(super) session: Session,
     pub(super) cache: Cache,
     pub(super) tools: Tools,
     /// Nothing is sent any more, and nobody waits for an answer.
@@ -48,6 +52,7 @@ pub(super) struct Shared {
 }
 
 /// One request, before it has an id.
+#[derive(Clone, Copy)]
 pub(super) struct Leg<'a> {
     pub(super) method: &'a str,
     /// What it names, which is mirrored in a header.
@@ -55,6 +60,8 @@ pub(super) struct Leg<'a> {
     /// The arguments that are mirrored in headers.
     pub(super) headers: &'a [(String, String)],
     pub(super) envelope: &'a str,
+    /// The revision it is written in.
+    pub(super) version: Version,
     pub(super) options: &'a Options,
     /// The call it belongs to.
     pub(super) call: Option<&'a Target>,
@@ -77,36 +84,49 @@ pub(super) fn envelope(client: &Client, capabilities: &ClientCapabilities) -> St
 }
 
 impl Shared {
-    pub(super) fn new(client: Client, transport: Box<dyn Transport>) -> Self {
+    pub(super) fn new(client: Client, transport: Box<dyn Transport>) -> Arc<Self> {
         let capabilities = client.capabilities();
-        Self {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             identity: Arc::new(transport.identity().clone()),
             envelope: envelope(&client, &capabilities),
             capabilities,
             client,
             transport,
-            negotiated: OnceLock::new(),
+            negotiated: Known::default(),
+            session: Session::default(),
             cache: Cache::default(),
             tools: Tools::default(),
             closed: CancellationToken::new(),
             life: AtomicU64::new(0),
             ids: AtomicI64::new(1),
-        }
+        })
     }
 
     /// Sends a request and waits for its result, as JSON text.
     ///
     /// Asked in a version that the server does not take, it asks once more in one it does
-    /// (VER-C-02, VER-C-03).
+    /// (VER-C-02, VER-C-03); and so it does after a session was lost and is there again.
     pub(super) async fn request(
         &self,
         leg: &Leg<'_>,
         params: &(impl Serialize + Sync + ?Sized),
     ) -> Result<Bytes, Error> {
-        match self.once(leg, params).await {
-            Err(error) if is_other_version(&error) => self.once(leg, params).await,
-            answer => answer,
-        }
+        let epoch = self.session.epoch();
+        let error = match self.once(leg, params).await {
+            Ok(result) => {
+                self.session.confirm();
+                return Ok(result);
+            }
+            Err(error) if is_other_version(&error) => return self.once(leg, params).await,
+            Err(error) => error,
+        };
+        self.mended(error, epoch).await?;
+        let leg = Leg {
+            version: self.version(),
+            ..*leg
+        };
+        self.once(&leg, params).await
     }
 
     /// An id that no other request of this connection has (MRTR-C-08).
@@ -114,7 +134,7 @@ impl Shared {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    async fn once(
+    pub(super) async fn once(
         &self,
         leg: &Leg<'_>,
         params: &(impl Serialize + Sync + ?Sized),
@@ -136,13 +156,18 @@ impl Shared {
         let id = self.next_id();
         let more = self.more(leg, id);
         let mut body = Vec::with_capacity(leg.envelope.len() + 256);
-        let envelope = leg.envelope;
-        write::request(&mut body, id, leg.method, params, envelope, more.as_ref())
+        let (method, more) = (leg.method, more.as_ref());
+        let written = match leg.version.is_modern() {
+            true => write::request(&mut body, id, method, params, leg.envelope, more),
+            false => write::older_request(&mut body, id, method, params, more),
+        };
+        written
             .map_err(|error| Error::invalid(format!("the request does not serialise: {error}")))?;
         self.client.listeners.traffic(Traffic::Sent(&body));
         let mut outgoing = Outgoing::new(id, leg.method, body);
         outgoing.name = leg.name;
         outgoing.params = leg.headers;
+        outgoing.version = leg.version;
         Ok(outgoing)
     }
 
@@ -153,7 +178,8 @@ impl Shared {
         let mut more = MetaObject::new();
         for (key, value) in &options.meta {
             let ours = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES];
-            if !ours.contains(&key.as_str()) {
+            let unknown = !leg.version.is_modern() && key == LOG_LEVEL;
+            if !ours.contains(&key.as_str()) && !unknown {
                 more.insert(key.clone(), value.clone());
             }
         }
@@ -164,7 +190,9 @@ impl Shared {
             more.insert(PROGRESS_TOKEN.into(), id.into());
         }
         let level = listeners.log.as_ref().map(|(level, _)| *level);
-        if let Some(level) = options.log_level.or(level) {
+        let level = options.log_level.or_else(|| self.session.level().or(level));
+        // Older servers are told once for all.
+        if let Some(level) = level.filter(|_| leg.version.is_modern()) {
             more.insert(LOG_LEVEL.into(), level.as_str().into());
         }
         (!more.is_empty()).then_some(more)
@@ -174,17 +202,55 @@ impl Shared {
     async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
         let id = outgoing.id;
         let mut clock = WorkClock::new(self, leg);
-        let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
+        let running = self.session.began(&self.client, leg, id);
+        let sending = self.transport.send(outgoing);
+        let mut incoming = limit(running.as_ref(), &mut clock, sending).await??;
+        let answer = self.receive(leg, id, &mut clock, &mut incoming, running.as_ref());
+        let answer = answer.await;
+        let responded = match &answer {
+            Ok(_) => true,
+            Err(error) => error.answered().is_some(),
+        };
+        if responded {
+            drain(incoming);
+            if let Some(running) = running {
+                running.answered();
+            }
+        }
+        answer
+    }
+
+    /// Reads what comes back for a request until its response is there.
+    pub(super) async fn receive(
+        &self,
+        leg: &Leg<'_>,
+        id: i64,
+        clock: &mut WorkClock,
+        incoming: &mut Incoming,
+        running: Option<&Running>,
+    ) -> Result<Bytes, Error> {
         let status = incoming.status();
+        // The rest of a batch.
+        let mut rest = VecDeque::new();
         loop {
-            let next = poll_fn(|context| incoming.poll_next(context));
-            let Some(message) = clock.limit(next).await? else {
-                return Err(Error::transport(
-                    "the response stream ended before the response: the request is lost",
-                ));
+            let message = match rest.pop_front() {
+                Some(message) => message,
+                None => {
+                    let next = poll_fn(|context| incoming.poll_next(context));
+                    let Some(message) = limit(running, clock, next).await? else {
+                        return Err(Error::transport(
+                            "the response stream ended before the response: the request is lost",
+                        ));
+                    };
+                    let message = message?;
+                    self.client.listeners.traffic(Traffic::Received(&message));
+                    if let Some(batch) = batch(&message, leg.version) {
+                        rest.extend(batch);
+                        continue;
+                    }
+                    message
+                }
             };
-            let message = message?;
-            self.client.listeners.traffic(Traffic::Received(&message));
             match Reply::parse(&message) {
                 Ok(Reply::Result {
                     id: answered,
@@ -193,9 +259,7 @@ impl Shared {
                     if answered.as_i64() != Some(id) {
                         return Err(Error::decode("the server answered another request"));
                     }
-                    let result = message.slice_ref(result.get().as_bytes());
-                    drain(incoming);
-                    return Ok(result);
+                    return Ok(message.slice_ref(result.get().as_bytes()));
                 }
                 Ok(Reply::Error {
                     id: answered,
@@ -204,16 +268,17 @@ impl Shared {
                     if answered.is_some_and(|answered| answered.as_i64() != Some(id)) {
                         return Err(Error::decode("the server answered another request"));
                     }
-                    drain(incoming);
                     return Err(Error::protocol(error).with_status(status));
                 }
                 Ok(Reply::Notification { method, params }) => {
-                    if self.notified(leg, id, &method, params, &message) {
+                    if self.notified(leg, id, &method, params, &message, running) {
                         clock.progressed();
                     }
                 }
                 Ok(Reply::Request { .. }) => {
-                    self.client.listeners.told(&Event::Message(message));
+                    if !self.heard(&message, running) {
+                        self.client.listeners.told(&Event::Message(message));
+                    }
                 }
                 Err(why) => {
                     return Err(Error::decode("the server sent what is no message").caused_by(why));
@@ -232,6 +297,7 @@ impl Shared {
         method: &str,
         params: Option<&RawValue>,
         message: &Bytes,
+        running: Option<&Running>,
     ) -> bool {
         let listeners = &self.client.listeners;
         let params = params.map(RawValue::get).unwrap_or("{}");
@@ -247,7 +313,9 @@ impl Shared {
             }
             return true;
         }
-        listeners.told(&Event::Message(message.clone()));
+        if !self.heard(message, running) {
+            listeners.told(&Event::Message(message.clone()));
+        }
         false
     }
 }
@@ -371,6 +439,12 @@ impl WorkClock {
             true => Ok(()),
             false => Err(Error::timed_out(clock, after)),
         }
+    }
+
+    /// It stood still for so long.
+    pub(super) fn hold(&mut self, still: Duration) {
+        self.deadline = after(self.deadline, still);
+        self.started = after(self.started, still);
     }
 
     fn progressed(&mut self) {

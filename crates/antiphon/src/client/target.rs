@@ -52,6 +52,22 @@ impl Target {
         }
     }
 
+    /// No call in particular.
+    pub(super) fn unknown() -> Self {
+        Self {
+            method: String::new(),
+            name: String::new(),
+            arguments: None,
+        }
+    }
+
+    /// Whether it is known what is called. It is, but for questions that a server of 2025-11-25 or
+    /// before asks while there are several calls, or none: they do not say whose they are. Such a
+    /// target has neither a method nor a name.
+    pub fn is_known(&self) -> bool {
+        !self.method.is_empty()
+    }
+
     /// The method, such as `tools/call`.
     pub fn method(&self) -> &str {
         &self.method
@@ -116,7 +132,10 @@ mod as_text {
 /// Names the call, and never its arguments.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, shown(&self.name))
+        match self.is_known() {
+            true => write!(f, "{} {}", self.method, shown(&self.name)),
+            false => f.write_str("no call in particular"),
+        }
     }
 }
 

@@ -12,8 +12,10 @@ use std::{
     task::{Context, Poll},
 };
 
+use antiphon_types::Version;
 use bytes::Bytes;
 use futures_core::Stream;
+use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +49,28 @@ impl Transport for Channel {
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
         Box::pin(self.shared.send(request))
+    }
+
+    fn is_channel(&self) -> bool {
+        true
+    }
+
+    fn tell(&self, _: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        Box::pin(self.shared.tell(message))
+    }
+
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        self.shared.settled(version);
+        Box::pin(async {})
+    }
+
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        Box::pin(async {
+            match &self.shared.lock().over {
+                Some(why) => Err(Error::transport(&**why).unsent()),
+                None => Ok(()),
+            }
+        })
     }
 
     fn close(&self) -> Pending<'_, ()> {
@@ -88,12 +112,36 @@ struct State {
     over: Option<Arc<str>>,
     /// There was a result.
     answered: bool,
+    /// Several messages may come as one (LEG-B-05).
+    batches: bool,
 }
 
 /// A request that was not answered yet.
 struct Waiting {
     slot: Arc<Slot>,
-    listens: bool,
+    kind: Kind,
+}
+
+/// What makes a request special here.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Call,
+    Listen,
+    /// Of a server that may not know it, and may answer late.
+    Probe,
+    /// LEG-C-07: never cancelled.
+    Handshake,
+}
+
+impl Kind {
+    fn of(method: &str) -> Self {
+        match method {
+            "subscriptions/listen" => Self::Listen,
+            "server/discover" => Self::Probe,
+            "initialize" => Self::Handshake,
+            _ => Self::Call,
+        }
+    }
 }
 
 impl Shared {
@@ -137,11 +185,11 @@ impl Shared {
             };
             free.insert(Waiting {
                 slot: slot.clone(),
-                listens: request.method == "subscriptions/listen",
+                kind: Kind::of(request.method),
             });
         }
         place.send(Request {
-            slot: slot.clone(),
+            slot: Some(slot.clone()),
             body: request.body,
         });
         Ok(Incoming::Stream(Box::pin(Receiving {
@@ -151,8 +199,46 @@ impl Shared {
         })))
     }
 
-    /// Takes one message from the server to whoever waits for it.
+    /// Sends a message without an answer, as soon as there is room for it.
+    pub(super) async fn tell(&self, message: Bytes) -> Result<(), Error> {
+        let place = self.requests.reserve().await;
+        if let Some(why) = &self.lock().over {
+            return Err(Error::transport(&**why).unsent());
+        }
+        let request = Request {
+            slot: None,
+            body: message,
+        };
+        match place {
+            Ok(place) => place.send(request),
+            Err(_) => {
+                return Err(Error::transport("the server takes no more messages").unsent());
+            }
+        }
+        Ok(())
+    }
+
+    /// A handshake was made, in this version.
+    pub(super) fn settled(&self, version: Version) {
+        self.lock().batches = version == Version::V2025_03_26;
+    }
+
+    /// Takes what the server sent to whoever waits for it.
     pub(super) fn receive(&self, message: Bytes) {
+        if message.trim_ascii_start().first() == Some(&b'[')
+            && self.lock().batches
+            && let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(&message)
+        {
+            for part in batch {
+                self.receive_one(message.slice_ref(part.get().as_bytes()));
+            }
+            return;
+        }
+        self.receive_one(message);
+    }
+
+    /// Takes one message to whoever waits for it.
+    fn receive_one(&self, message: Bytes) {
         let taken = match Whose::of(&message) {
             Whose::Response { id, result } => self.answer(id, result),
             Whose::Ended(id) => self.end_subscription(id),
@@ -177,7 +263,8 @@ impl Shared {
     fn answer(&self, id: i64, result: bool) -> Option<Arc<Slot>> {
         let mut state = self.lock();
         let waiting = state.waiting.remove(&id)?;
-        state.answered |= result;
+        // That it could be greeted is no reason to start it anew for ever.
+        state.answered |= result && waiting.kind != Kind::Handshake;
         Some(waiting.slot)
     }
 
@@ -185,7 +272,9 @@ impl Shared {
     fn end_subscription(&self, id: i64) -> Option<Arc<Slot>> {
         let mut state = self.lock();
         match state.waiting.entry(id) {
-            Entry::Occupied(waiting) if waiting.get().listens => Some(waiting.remove().slot),
+            Entry::Occupied(waiting) if waiting.get().kind == Kind::Listen => {
+                Some(waiting.remove().slot)
+            }
             _ => None,
         }
     }
@@ -193,7 +282,7 @@ impl Shared {
     /// Takes a notification to its request, or to its subscription.
     fn notify(&self, id: i64, listens: bool, message: Bytes) {
         let slot = match self.lock().waiting.get(&id) {
-            Some(waiting) if waiting.listens || !listens => Some(waiting.slot.clone()),
+            Some(waiting) if waiting.kind == Kind::Listen || !listens => Some(waiting.slot.clone()),
             _ => None,
         };
         let Some(slot) = slot else {
@@ -214,7 +303,8 @@ impl Shared {
     fn log(&self, message: Bytes) {
         let only = {
             let state = self.lock();
-            let mut calls = state.waiting.values().filter(|waiting| !waiting.listens);
+            let calls = state.waiting.values();
+            let mut calls = calls.filter(|waiting| waiting.kind == Kind::Call);
             match (calls.next(), calls.next()) {
                 (Some(waiting), None) => Some(waiting.slot.clone()),
                 _ => None,
@@ -229,13 +319,13 @@ impl Shared {
     /// (CANC-C-03), and a late answer is nobody's (CANC-C-04).
     fn give_up(&self, id: i64, slot: &Arc<Slot>) {
         let mut state = self.lock();
-        match state.waiting.entry(id) {
+        let kind = match state.waiting.entry(id) {
             Entry::Occupied(waiting) if Arc::ptr_eq(&waiting.get().slot, slot) => {
-                waiting.remove();
+                waiting.remove().kind
             }
             _ => return,
-        }
-        if slot.abandon() {
+        };
+        if slot.abandon() && kind != Kind::Handshake {
             state.given_up.push(id);
             self.given_up.notify_one();
         }

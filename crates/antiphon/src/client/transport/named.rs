@@ -64,6 +64,10 @@ impl<T: Transport> Transport for Named<T> {
         self.inner.life()
     }
 
+    fn is_channel(&self) -> bool {
+        self.inner.is_channel()
+    }
+
     fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
         self.inner.tell(version, message)
     }

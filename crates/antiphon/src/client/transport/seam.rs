@@ -118,6 +118,13 @@ pub trait Transport: Send + Sync + 'static {
         0
     }
 
+    /// Whether everything travels on one channel, which the server reads from its beginning, such
+    /// as the pipes of a process. There a server that does not answer a probe, or leaves, is taken
+    /// for one of the older revisions (wire.md 10.4); elsewhere that says nothing.
+    fn is_channel(&self) -> bool {
+        false
+    }
+
     /// Sends a message that has no answer of its own: a notification, or the answer to a request of
     /// the server's. Only servers of the older revisions are sent any, and `version` is the one
     /// that was settled on.

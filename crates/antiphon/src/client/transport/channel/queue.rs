@@ -10,9 +10,10 @@ use super::{Shared, slot::Slot};
 /// Requests that may wait to be written.
 pub(super) const WAITING: usize = 64;
 
-/// A request on its way to the writer.
+/// A message on its way to the writer.
 pub(super) struct Request {
-    pub(super) slot: Arc<Slot>,
+    /// Who waits for its answer; nobody, if it has none.
+    pub(super) slot: Option<Arc<Slot>>,
     pub(super) body: Bytes,
 }
 
@@ -59,7 +60,8 @@ impl Queue {
 
 /// The message, unless nobody waits for its answer any more.
 fn written(request: Request) -> Option<Bytes> {
-    request.slot.write().then_some(request.body)
+    let wanted = request.slot.is_none_or(|slot| slot.write());
+    wanted.then_some(request.body)
 }
 
 /// STDIO-C-06

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use antiphon_types::Version;
+use bytes::Bytes;
 use process_wrap::tokio::CommandWrap;
 use tokio::time::timeout;
 
@@ -29,6 +31,8 @@ pub struct Process {
     starter: tokio::sync::Mutex<Starter>,
     /// How often it was started anew.
     lives: AtomicU64,
+    /// In which life a handshake was made last, counted from 1; 0 if there was none.
+    settled: AtomicU64,
 }
 
 /// What starts the process.
@@ -38,6 +42,8 @@ struct Starter {
     events: Events,
     /// Starts since there was a result.
     in_vain: u32,
+    /// It was started anew because it left when it was probed.
+    second_chance: bool,
 }
 
 impl Process {
@@ -57,17 +63,25 @@ impl Process {
                 options,
                 events,
                 in_vain: 0,
+                second_chance: false,
             }),
             lives: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
         })
     }
 
     /// The process to send to, started anew if it died (STDIO-C-08).
     async fn alive(&self) -> Result<Arc<Shared>, Error> {
         let life = self.life().clone();
-        if self.restarts == 0 || !is_dead(&life) {
-            return Ok(life);
+        match self.restarts == 0 || !is_dead(&life) {
+            true => Ok(life),
+            false => self.revive(false).await,
         }
+    }
+
+    /// Starts it anew if it died. One that left before it ever agreed on anything, as some older
+    /// ones do when they are probed, has a `second_chance`.
+    async fn revive(&self, second_chance: bool) -> Result<Arc<Shared>, Error> {
         let mut starter = self.starter.lock().await;
         let life = self.life().clone();
         if !is_dead(&life) {
@@ -77,6 +91,10 @@ impl Process {
         life.done().await;
         if life.take_answered() {
             starter.in_vain = 0;
+        }
+        if second_chance && !starter.second_chance && self.settled.load(Ordering::SeqCst) == 0 {
+            starter.second_chance = true;
+            return self.replace(&mut starter);
         }
         if starter.in_vain >= self.restarts {
             return Err(self.hopeless(&life));
@@ -110,10 +128,17 @@ impl Process {
             1 => "once".into(),
             times => format!("{times} times"),
         };
-        Error::transport(format!(
-            "{} (it was started anew {times} in vain)",
-            why.as_deref().unwrap_or("the server is gone")
-        ))
+        let why = why.as_deref().unwrap_or("the server is gone");
+        Error::transport(match self.restarts {
+            0 => why.to_owned(),
+            _ => format!("{why} (it was started anew {times} in vain)"),
+        })
+    }
+
+    /// Whether the process that lives now has agreed on something.
+    fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::SeqCst) == self.lives.load(Ordering::SeqCst) + 1
+            && !is_dead(&self.life())
     }
 
     fn life(&self) -> MutexGuard<'_, Arc<Shared>> {
@@ -127,7 +152,35 @@ impl Transport for Process {
     }
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
-        Box::pin(async { self.alive().await?.send(request).await })
+        Box::pin(async {
+            // A request must not be the first that a new process gets.
+            let is_older = !request.version.is_modern() && request.method != "initialize";
+            if is_older && !self.is_settled() {
+                return Err(Error::session_lost().unsent());
+            }
+            self.alive().await?.send(request).await
+        })
+    }
+
+    fn is_channel(&self) -> bool {
+        true
+    }
+
+    fn tell(&self, _: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        let life = self.life().clone();
+        Box::pin(async move { life.tell(message).await })
+    }
+
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        let life = self.life();
+        life.settled(version);
+        let lives = self.lives.load(Ordering::SeqCst);
+        self.settled.store(lives + 1, Ordering::SeqCst);
+        Box::pin(async {})
+    }
+
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        Box::pin(async { self.revive(true).await.map(drop) })
     }
 
     fn life(&self) -> u64 {

@@ -1,0 +1,221 @@
+//! The calls in flight. While somebody is asked on behalf of one, its work clock stands still.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use antiphon_types::{InputRequest, InputRequired};
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use crate::client::{
+    Client, Error, ErrorKind, Target,
+    shared::{Leg, WorkClock},
+};
+
+/// The calls in flight, by id.
+#[derive(Default)]
+pub(super) struct Calls(Mutex<HashMap<i64, Arc<Call>>>);
+
+/// A call in flight, as questions see it.
+pub(super) struct Call {
+    pub(super) target: Arc<Target>,
+    pub(super) tag: Option<String>,
+    pub(super) human: Duration,
+    max_rounds: u32,
+    state: watch::Sender<State>,
+    stopped: Mutex<Option<Error>>,
+    /// Nobody waits for its result any more.
+    pub(super) given_up: CancellationToken,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    /// Questions that somebody is asked.
+    open: u32,
+    /// How often a question came while there was none.
+    round: u32,
+    stopped: bool,
+}
+
+impl Call {
+    /// Its clock stands still for as long as what this gives; beside that, the round.
+    ///
+    /// # Errors
+    /// When these are more rounds than are allowed: the question, unanswered.
+    pub(super) fn hold(
+        self: &Arc<Self>,
+        key: &str,
+        question: &InputRequest,
+    ) -> Result<(Hold, u32), Error> {
+        let mut round = 0;
+        let allowed = self.state.send_if_modified(|state| {
+            round = state.round + u32::from(state.open == 0);
+            let allowed = round <= self.max_rounds;
+            if allowed {
+                state.round = round;
+                state.open += 1;
+            }
+            allowed
+        });
+        if allowed {
+            return Ok((Hold(vec![self.clone()]), round));
+        }
+        let message = format!("the server asks in more than {} rounds", self.max_rounds);
+        let last = Box::new(InputRequired::ask(key, question.clone()));
+        Err(Error::new(ErrorKind::RoundsExceeded(last), message))
+    }
+
+    /// Ends the call with this error.
+    pub(super) fn stop(&self, error: Error) {
+        lock(&self.stopped).get_or_insert(error);
+        self.state.send_modify(|state| state.stopped = true);
+    }
+}
+
+/// Clocks that stand still.
+pub(super) struct Hold(Vec<Arc<Call>>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        for call in &self.0 {
+            call.state.send_modify(|state| state.open -= 1);
+        }
+    }
+}
+
+impl Calls {
+    /// The only call in flight.
+    pub(super) fn only(&self) -> Option<Arc<Call>> {
+        let calls = lock(&self.0);
+        let mut calls = calls.values();
+        match (calls.next(), calls.next()) {
+            (Some(only), None) => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    /// The clocks of all calls stand still: whose question it is cannot be known. It counts as a
+    /// round for each, and those that had all of theirs go on.
+    pub(super) fn hold_all(&self) -> Hold {
+        let calls: Vec<_> = lock(&self.0).values().cloned().collect();
+        let held = calls.into_iter().filter(|call| {
+            call.state.send_if_modified(|state| {
+                let round = state.round + u32::from(state.open == 0);
+                let allowed = round <= call.max_rounds;
+                if allowed {
+                    state.round = round;
+                    state.open += 1;
+                }
+                allowed
+            })
+        });
+        Hold(held.collect())
+    }
+}
+
+/// A call in flight, as its caller sees it.
+pub(in crate::client) struct Running {
+    id: i64,
+    pub(super) call: Arc<Call>,
+    calls: Arc<Calls>,
+    answered: bool,
+}
+
+impl Running {
+    /// There is a response: whatever was asked for the call may still be answered.
+    pub(in crate::client) fn answered(mut self) {
+        self.answered = true;
+    }
+
+    async fn limit<T>(
+        &self,
+        clock: &mut WorkClock,
+        waiting: impl Future<Output = T>,
+    ) -> Result<T, Error> {
+        tokio::pin!(waiting);
+        let mut state = self.call.state.subscribe();
+        loop {
+            let now = *state.borrow_and_update();
+            if now.stopped {
+                let error = lock(&self.call.stopped).take();
+                return Err(error.unwrap_or_else(Error::cancelled));
+            }
+            if now.open == 0 {
+                tokio::select! {
+                    biased;
+                    got = clock.limit(&mut waiting) => return got,
+                    _ = state.changed() => {}
+                }
+                continue;
+            }
+            let since = Instant::now();
+            let got = tokio::select! {
+                biased;
+                got = &mut waiting => Some(got),
+                _ = state.changed() => None,
+            };
+            clock.hold(since.elapsed());
+            if let Some(got) = got {
+                return Ok(got);
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        lock(&self.calls.0).remove(&self.id);
+        if !self.answered {
+            self.call.given_up.cancel();
+        }
+    }
+}
+
+/// Waits no longer than the clock allows, which stands still while somebody is asked.
+pub(in crate::client) async fn limit<T>(
+    running: Option<&Running>,
+    clock: &mut WorkClock,
+    waiting: impl Future<Output = T>,
+) -> Result<T, Error> {
+    match running {
+        None => clock.limit(waiting).await,
+        Some(running) => running.limit(clock, waiting).await,
+    }
+}
+
+impl Session {
+    /// A call begins, if it is one and the server is an older one.
+    pub(in crate::client) fn began(
+        &self,
+        client: &Client,
+        leg: &Leg<'_>,
+        id: i64,
+    ) -> Option<Running> {
+        let target = leg.call.filter(|_| !leg.version.is_modern())?;
+        let options = leg.options;
+        let call = Arc::new(Call {
+            target: Arc::new(target.clone()),
+            tag: options.tag.clone(),
+            human: options.human.unwrap_or(client.clocks.human),
+            max_rounds: options.max_rounds.unwrap_or(client.max_rounds),
+            state: watch::Sender::default(),
+            stopped: Mutex::default(),
+            given_up: CancellationToken::new(),
+        });
+        lock(&self.calls.0).insert(id, call.clone());
+        Some(Running {
+            id,
+            call,
+            calls: self.calls.clone(),
+            answered: false,
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

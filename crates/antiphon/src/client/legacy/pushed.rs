@@ -1,0 +1,440 @@
+//! What a server asks of its own accord: requests that come as messages of their own, answered by
+//! the same callbacks as the questions of today (SHIM-C-01, SHIM-C-02).
+//!
+//! A server is always told something, and the call goes on. A callback that refuses, fails or
+//! takes too long comes to `cancel` for the user; for the model to an error, of code -1 if it
+//! was refused (LFEAT-C-04). What ends the call instead is told as well: questions that only the
+//! caller can answer, those that the client's hook refuses, and those of too many rounds.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use antiphon_core::{negotiate::shown, question::Kind, write};
+use antiphon_types::{
+    ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired, RequestId,
+    Version,
+};
+use bytes::Bytes;
+use serde_json::{Value, json, value::RawValue};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::{
+    Speaking,
+    calls::{Call, Hold},
+};
+use crate::client::{
+    Error, ErrorKind, Target, Traffic,
+    drive::{Failure, ask, unsupported},
+    excerpt::word,
+    handlers::Asking,
+    question::{About, Round},
+    shared::{Shared, after},
+};
+
+/// Most requests of a server's that are answered at once; a server that sends more is out to keep
+/// us busy.
+const AT_ONCE: usize = 100;
+
+/// What a server gets for its request.
+type Answer = Result<Value, ErrorObject>;
+
+/// The requests of a server's that are not answered yet.
+#[derive(Default)]
+pub(super) struct Pushed {
+    open: Mutex<HashMap<RequestId, CancellationToken>>,
+    busy: Arc<AtomicUsize>,
+}
+
+/// One request of a server's, as long as it is not answered.
+struct Busy(Arc<AtomicUsize>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pushed {
+    /// A request begins; beside it, how many there are already.
+    fn enter(&self) -> (Busy, usize) {
+        let count = self.busy.fetch_add(1, Ordering::Relaxed);
+        (Busy(self.busy.clone()), count)
+    }
+
+    /// A question is put; `None` if one of that id is open already.
+    fn open(&self, id: &RequestId) -> Option<CancellationToken> {
+        let mut open = self.lock();
+        if open.contains_key(id) {
+            return None;
+        }
+        let token = CancellationToken::new();
+        open.insert(id.clone(), token.clone());
+        Some(token)
+    }
+
+    /// The server does not want an answer any more; `false` if it has it, or never asked.
+    pub(super) fn withdraw(&self, id: &RequestId) -> bool {
+        let open = self.lock().remove(id);
+        open.is_some_and(|open| {
+            open.cancel();
+            true
+        })
+    }
+
+    /// Nothing is answered any more: whoever asked is gone.
+    pub(super) fn withdraw_all(&self) {
+        for (_, open) in self.lock().drain() {
+            open.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, CancellationToken>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question, and all that it takes to ask it.
+struct Putting {
+    question: InputRequest,
+    asking: Asking,
+    about: About,
+    call: Option<Arc<Call>>,
+    hold: Hold,
+}
+
+impl Shared {
+    /// Sees to a request of the server's; `false` if it is none that can be answered.
+    pub(super) fn pushed(
+        &self,
+        raw_id: &RawValue,
+        method: &str,
+        params: Option<&RawValue>,
+        call: Option<Arc<Call>>,
+        speaking: &Arc<Speaking>,
+    ) -> bool {
+        let Some(id) = RequestId::from_raw(raw_id.get()) else {
+            return false;
+        };
+        let (busy, count) = self.session.pushed.enter();
+        if count >= 2 * AT_ONCE {
+            tracing::warn!("the server asks faster than it can be told that it does");
+            return false;
+        }
+        if count >= AT_ONCE {
+            let error = ErrorObject::internal("Too many requests at once");
+            self.respond(busy, raw_id, Err(error), speaking.version);
+            return true;
+        }
+        // LEG-S-02: before the handshake is done, only pings are to be expected.
+        let answer = match method {
+            "ping" => Err(Ok(json!({}))),
+            _ if !speaking.settled => Err(Err(ErrorObject::invalid_request(
+                "The session has not begun",
+            ))),
+            _ => self.considered(&id, method, params, call, speaking),
+        };
+        match answer {
+            Err(answer) => self.respond(busy, raw_id, answer, speaking.version),
+            Ok(putting) => {
+                let Some(withdrawn) = self.session.pushed.open(&id) else {
+                    tracing::warn!("the server asks twice under one id");
+                    return false;
+                };
+                self.put(busy, raw_id, id, putting, withdrawn, speaking.version);
+            }
+        }
+        true
+    }
+
+    /// What to ask, or else the answer.
+    fn considered(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Option<&RawValue>,
+        call: Option<Arc<Call>>,
+        speaking: &Speaking,
+    ) -> Result<Putting, Answer> {
+        let question = read(method, params).map_err(Err)?;
+        if let Some(error) = self.undeclared(&question, &speaking.capabilities) {
+            return Err(Err(error));
+        }
+        let call = match call {
+            None if self.on_one_channel() => self.session.calls.only(),
+            call => call,
+        };
+        let key = match id.as_str() {
+            Some(text) => text.to_owned(),
+            None => id.to_string(),
+        };
+        let held = match &call {
+            Some(call) => call.hold(&key, &question),
+            None => Ok((self.session.calls.hold_all(), 1)),
+        };
+        let stopped = |error: Error| {
+            tracing::debug!(%error, "a question is not asked");
+            match &call {
+                Some(call) => call.stop(error),
+                None => tracing::warn!(%error, "a question that belongs to no call"),
+            }
+            declined(&question)
+        };
+        let (hold, round) = held.map_err(stopped)?;
+        let target = match &call {
+            Some(call) => call.target.clone(),
+            None => Arc::new(Target::unknown()),
+        };
+        let tag = call.as_ref().and_then(|call| call.tag.clone());
+        self.inspected(&key, &question, &target, tag.as_deref(), round)
+            .map_err(stopped)?;
+        let Some(asking) = self.client.handlers.asking(&question) else {
+            return Err(stopped(not_pausable(key, &question, speaking.version)));
+        };
+        let human = self.client.clocks.human;
+        let human = call.as_ref().map_or(human, |call| call.human);
+        let about = About {
+            key,
+            round,
+            attempt: 1,
+            errors: Vec::new(),
+            server: self.identity.clone(),
+            call: target,
+            tag,
+            cancelled: CancellationToken::new(),
+            deadline: after(Instant::now(), human).into_std(),
+        };
+        Ok(Putting {
+            question,
+            asking,
+            about,
+            call,
+            hold,
+        })
+    }
+
+    /// Shows a question to whoever wants to see it first.
+    fn inspected(
+        &self,
+        key: &str,
+        question: &InputRequest,
+        call: &Target,
+        tag: Option<&str>,
+        round: u32,
+    ) -> Result<(), Error> {
+        let Some(inspect) = &self.client.on_round else {
+            return Ok(());
+        };
+        let asked = InputRequired::ask(key, question.clone());
+        let seen = Round {
+            call,
+            tag,
+            server: &self.identity,
+            round,
+            asked: &asked,
+        };
+        inspect(&seen).map_err(|why| {
+            let message = format!("the question `{}` is refused", word(key));
+            Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
+        })
+    }
+
+    /// Why a question may not be asked (LFEAT-C-03, LFEAT-C-05).
+    fn undeclared(
+        &self,
+        question: &InputRequest,
+        declared: &ClientCapabilities,
+    ) -> Option<ErrorObject> {
+        let why = unsupported(&self.client, declared, question)?;
+        Some(match (question, Kind::of(question)) {
+            (InputRequest::Elicit(_), _) if declared.elicitation.is_some() => {
+                ErrorObject::invalid_params(why)
+            }
+            (InputRequest::Roots(_), _) => ErrorObject::method_not_found(question.method()),
+            _ => ErrorObject::invalid_request(why),
+        })
+    }
+
+    /// Asks, on a task of its own.
+    fn put(
+        &self,
+        busy: Busy,
+        raw_id: &RawValue,
+        id: RequestId,
+        putting: Putting,
+        withdrawn: CancellationToken,
+        version: Version,
+    ) {
+        let Putting {
+            question,
+            asking,
+            about,
+            call,
+            hold,
+        } = putting;
+        let deadline = Instant::from_std(about.deadline);
+        let over = about.cancelled.clone().drop_guard();
+        let (me, raw_id, epoch) = (self.me.clone(), raw_id.to_owned(), self.session.epoch());
+        let span = tracing::debug_span!("mcp.pushed", method = question.method());
+        let putting = async move {
+            let mut callback = JoinSet::new();
+            callback.spawn(ask(asking, question.clone(), about).in_current_span());
+            let given_up = async {
+                match &call {
+                    Some(call) => call.given_up.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let answer = tokio::select! {
+                biased;
+                // Nobody waits for the answer.
+                () = withdrawn.cancelled() => return,
+                () = given_up => declined(&question),
+                answered = timeout_at(deadline, callback.join_next()) => match answered {
+                    Ok(Some(Ok(Ok(answer)))) => Ok(older(answer, version)),
+                    Ok(Some(Ok(Err(failure)))) => failed(&question, &failure),
+                    Ok(Some(Err(panic))) => {
+                        tracing::error!(%panic, "a callback panicked");
+                        failed(&question, &Failure::Refused(panic.into()))
+                    }
+                    Ok(None) => declined(&question),
+                    Err(_) => {
+                        tracing::warn!("a question was not answered in time");
+                        late(&question)
+                    }
+                },
+            };
+            drop((over, callback));
+            let Some(shared) = me.upgrade() else {
+                return;
+            };
+            if shared.session.pushed.lock().remove(&id).is_none() || shared.session.epoch() != epoch
+            {
+                return;
+            }
+            shared.send_response(&raw_id, answer, version).await;
+            drop((hold, busy));
+        };
+        tokio::spawn(putting.instrument(span));
+    }
+
+    /// Answers, on a task of its own.
+    fn respond(&self, busy: Busy, id: &RawValue, answer: Answer, version: Version) {
+        let (me, id) = (self.me.clone(), id.to_owned());
+        tokio::spawn(async move {
+            if let Some(shared) = me.upgrade() {
+                shared.send_response(&id, answer, version).await;
+            }
+            drop(busy);
+        });
+    }
+
+    async fn send_response(&self, id: &RawValue, answer: Answer, version: Version) {
+        let message = response(id, &answer);
+        self.client.listeners.traffic(Traffic::Sent(&message));
+        let told = timeout(
+            self.client.clocks.work,
+            self.transport.tell(version, message),
+        );
+        match told.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "an answer was not sent"),
+            Err(_) => tracing::warn!("an answer was not sent in time"),
+        }
+    }
+}
+
+/// A question as it is on the wire.
+fn read(method: &str, params: Option<&RawValue>) -> Result<InputRequest, ErrorObject> {
+    if !["elicitation/create", "sampling/createMessage", "roots/list"].contains(&method) {
+        return Err(ErrorObject::method_not_found(&shown(method)));
+    }
+    // The method goes first, so that the rest is read by it.
+    let params = params.map_or("{}", RawValue::get);
+    let text = format!(r#"{{"method":"{method}","params":{params}}}"#);
+    antiphon_types::decode(&text)
+        .map_err(|error| ErrorObject::invalid_params(shown(&error.to_string()).into_owned()))
+}
+
+fn response(id: &RawValue, answer: &Answer) -> Bytes {
+    let mut message = Vec::new();
+    match answer {
+        Ok(result) => {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
+                id.get().trim()
+            );
+            message.extend_from_slice(text.as_bytes());
+        }
+        Err(error) => write::error(&mut message, Some(id.get().trim()), error),
+    }
+    message.into()
+}
+
+/// What a server is told whose question nobody answers.
+fn declined(question: &InputRequest) -> Answer {
+    match question {
+        InputRequest::Elicit(_) => Ok(json!({ "action": "cancel" })),
+        InputRequest::Sample(_) => Err(ErrorObject::new(-1, "User rejected sampling request")),
+        _ => Err(ErrorObject::internal("No answer")),
+    }
+}
+
+fn failed(question: &InputRequest, failure: &Failure) -> Answer {
+    match failure {
+        Failure::Refused(why) => {
+            tracing::warn!(%why, "a question was refused");
+            declined(question)
+        }
+        Failure::Invalid(errors) => {
+            tracing::warn!(?errors, "the answer to a question does not fit");
+            late(question)
+        }
+    }
+}
+
+/// The same where nobody refused.
+fn late(question: &InputRequest) -> Answer {
+    match question {
+        InputRequest::Sample(_) => Err(ErrorObject::internal("No answer")),
+        _ => declined(question),
+    }
+}
+
+/// The answer as the revision has it: lists of content came last (wire.md 9).
+fn older(mut answer: Value, version: Version) -> Value {
+    if version < Version::V2025_11_25
+        && let Some(content) = answer.get_mut("content")
+        && let Value::Array(list) = content
+        && let [_] = list.as_slice()
+    {
+        *content = list.remove(0);
+    }
+    answer
+}
+
+fn not_pausable(key: String, question: &InputRequest, version: Version) -> Error {
+    let callback = match question {
+        InputRequest::Elicit(ElicitRequestParams::Url(_)) => "on_url",
+        InputRequest::Elicit(_) => "on_form",
+        InputRequest::Sample(_) => "on_sample",
+        _ => "on_roots",
+    };
+    let message = format!(
+        "the server asks `{}` ({}), which is to be answered by hand, but a call in revision \
+         {version} cannot be paused: answer it with `Client::{callback}` at servers like this",
+        word(&key),
+        question.method(),
+    );
+    let question = Box::new(question.clone());
+    Error::new(ErrorKind::NotPausable { key, question }, message)
+}
