@@ -22,6 +22,8 @@ pub enum Step {
     Wait(Duration),
     /// Waits until there was a request like that.
     Until(fn(&Asked) -> bool),
+    /// Waits until there was a request like that, and writes what this makes of the last one.
+    To(fn(&Asked) -> bool, fn(&Asked) -> String),
     /// Writes this for ever.
     Flood(String),
     /// Waits until the client closes the connection.
@@ -205,6 +207,18 @@ where
                             .any(seen_it)
                     })
                     .await;
+                }
+                Step::To(seen_it, reply) => {
+                    let last = || {
+                        let requests = seen.requests.lock().expect("unpoisoned");
+                        requests.iter().rfind(|asked| seen_it(asked)).map(reply)
+                    };
+                    until(|| last().is_some()).await;
+                    let text = last().unwrap_or_default();
+                    if stream.write_all(text.as_bytes()).await.is_err() {
+                        *seen.left.lock().expect("unpoisoned") += 1;
+                        return;
+                    }
                 }
                 Step::Flood(text) => while stream.write_all(text.as_bytes()).await.is_ok() {},
                 Step::Hold => {

@@ -126,6 +126,31 @@ async fn a_newer_revision_is_said_there_too() {
     assert_eq!(versions, [None, Some("2025-11-25"), Some("2025-11-25")]);
 }
 
+/// LEG-B-05
+#[tokio::test]
+async fn one_revision_has_batches_there_too() {
+    let batch = format!("[{},{}]", result(1), result(5));
+    let desk = Desk::start(move |asked, _| match &*asked.verb {
+        "GET" => stream("/post", vec![Step::Until(called), said(&batch), Step::Hold]),
+        _ => accepted(),
+    })
+    .await;
+    for (version, answered) in [(Version::V2025_03_26, true), (LATEST, false)] {
+        let client = Client::to(&desk).await;
+        client.transport.fall_back().await.expect("spoken");
+        client.transport.settled(version).await;
+        let call = all(client
+            .send_as(version, 5, "tools/call")
+            .await
+            .expect("sent"));
+        let patience = Duration::from_millis(500);
+        match tokio::time::timeout(patience, call).await {
+            Ok(messages) => assert!(answered && messages.expect("an answer") == [result(5)]),
+            Err(_) => assert!(!answered),
+        }
+    }
+}
+
 /// LSSE-C-02
 #[tokio::test]
 async fn a_stream_that_begins_otherwise_is_not_it() {

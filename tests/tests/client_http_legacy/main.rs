@@ -6,6 +6,7 @@ mod hostile;
 mod resuming;
 mod sessions;
 mod standalone;
+mod whole;
 
 use std::{
     future::poll_fn,
@@ -45,14 +46,16 @@ fn welcome(session: &str) -> Vec<Step> {
 
 /// What every server here says that is not asked for anything special.
 fn usual(asked: &Asked) -> Vec<Step> {
-    match &*asked.verb {
-        "POST" if asked.calls("initialize") => welcome("s-1"),
-        "POST" if asked.body.contains(r#""id":"#) => {
-            let message: serde_json::Value = serde_json::from_str(&asked.body).expect("a message");
-            json(&result(message["id"].as_i64().expect("an id")))
-        }
-        "POST" => status("202 Accepted"),
-        "DELETE" => status("204 No Content"),
+    let message: serde_json::Value = serde_json::from_str(&asked.body).unwrap_or_default();
+    match (
+        &*asked.verb,
+        message["method"].as_str(),
+        message["id"].as_i64(),
+    ) {
+        ("POST", Some("initialize"), _) => welcome("s-1"),
+        ("POST", Some(_), Some(id)) => json(&result(id)),
+        ("POST", ..) => status("202 Accepted"),
+        ("DELETE", ..) => status("204 No Content"),
         _ => status("405 Method Not Allowed"),
     }
 }

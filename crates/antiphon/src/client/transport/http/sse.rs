@@ -95,6 +95,7 @@ impl Sse {
     /// From here on the revision is known.
     pub(super) fn settled(&self, version: Version) {
         self.post.version.get_or_init(|| version);
+        self.shared.settled(version);
     }
 
     /// Ends the connection, and waits until it has ended.
