@@ -361,7 +361,13 @@ mod tests {
         limit: usize,
         parts: impl IntoIterator<Item = &'p [u8]>,
     ) -> (Vec<(String, String)>, bool) {
-        let mut decoder = Decoder::new(limit);
+        read_with(Decoder::new(limit), parts)
+    }
+
+    fn read_with<'p>(
+        mut decoder: Decoder,
+        parts: impl IntoIterator<Item = &'p [u8]>,
+    ) -> (Vec<(String, String)>, bool) {
         let mut events = Vec::new();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         for mut part in parts {
@@ -554,7 +560,9 @@ mod tests {
         ) {
             let stream = pieces.concat();
             let whole = read(limit, [&*stream]);
-            proptest::prop_assert_eq!(read(limit, stream.chunks(step)), whole);
+            proptest::prop_assert_eq!(&read(limit, stream.chunks(step)), &whole);
+            let resumable = read_with(Decoder::resumable(limit), stream.chunks(step));
+            proptest::prop_assert_eq!(resumable, whole);
             proptest::prop_assert_eq!(trail(stream.chunks(step)), trail([&*stream]));
         }
     }

@@ -15,6 +15,7 @@ use super::{
     answer::{self, Served},
     asked::Asked,
     batch::split,
+    bearer::Token,
     head::Sent,
     reply::Reply,
     stamp::{Stamp, given},
@@ -42,6 +43,14 @@ struct Agreed {
     lost: bool,
 }
 
+/// What a server made of a request.
+enum Taken {
+    /// It is answered, as it comes; with the id of a session that begins with that.
+    Served(Served, Option<HeaderValue>),
+    /// It is over.
+    Over(Incoming),
+}
+
 impl Session {
     pub(super) fn new(wire: Arc<Wire>) -> Self {
         Self {
@@ -53,67 +62,60 @@ impl Session {
 
     /// Sends a request. The stream that comes back holds what the server says because of it.
     pub(super) async fn send(self: &Arc<Self>, request: Outgoing<'_>) -> Result<Incoming, Error> {
-        let begins = request.method == "initialize";
-        let stamp = match begins {
+        let stamp = match request.method {
             // Of whatever was before, it knows nothing (LHTTP-C-10).
-            true => Stamp::default(),
-            false => self.stamp(request.version),
+            "initialize" => Stamp::default(),
+            _ => self.stamp(request.version),
         };
+        // A person may have to be asked for it; until then there is nothing to cancel.
         let token = self.wire.credentials.token().await?;
         let mut asked = Asked::new(self.clone(), &request, stamp.clone())?;
-        let sent = Sent::Post(&stamp, request.body);
-        let uri = &self.wire.endpoint.uri;
-        let answered = tokio::select! {
+        let taken = tokio::select! {
             biased;
-            answered = self.wire.exchange(uri, &sent, token) => answered,
-            message = asked.elsewhere() => {
-                asked.over();
-                return Ok(Incoming::Whole(message));
-            }
+            taken = self.post(&request, &stamp, token) => taken,
+            message = asked.elsewhere() => Ok(Taken::Over(Incoming::Whole(message))),
         };
-        let served = async {
-            let Answered { head, body, .. } = answered?;
-            if !head.status.is_success() {
-                return match self.is_lost(head.status, &stamp) {
-                    true => Err(Error::session_lost()),
-                    false => answer::refused(head.status, body, self.wire.limit)
-                        .await
-                        .map(Err),
-                };
+        match taken {
+            Ok(Taken::Served(served, begins)) => {
+                if request.method == "initialize" {
+                    asked.begins(begins);
+                }
+                Ok(incoming(asked, served))
             }
-            if begins {
-                asked.begins(given(&head.headers)?);
-            }
-            answer::served(&head, body, self.wire.limit).await.map(Ok)
-        };
-        // Dropping this before its end gives the request up; its end does not.
-        let served = served.await;
-        let served = match served {
-            Ok(Ok(served)) => served,
-            Ok(Err(refused)) => {
+            Ok(Taken::Over(incoming)) => {
                 asked.over();
-                return Ok(refused);
+                Ok(incoming)
             }
             Err(error) => {
                 asked.over();
-                return Err(error);
+                Err(error)
             }
-        };
-        Ok(match served {
-            Served::Events(body) => Incoming::Stream(Reply::events(asked, body).into_stream()),
-            Served::Whole(message) => {
-                let mut messages = VecDeque::new();
-                split(request.version, message, &mut messages);
-                match messages.len() {
-                    1 => {
-                        let message = messages.pop_front().unwrap_or_default();
-                        asked.answered_by(&message);
-                        Incoming::Whole(message)
-                    }
-                    _ => Incoming::Stream(Reply::messages(asked, messages).into_stream()),
-                }
-            }
-        })
+        }
+    }
+
+    async fn post(
+        &self,
+        request: &Outgoing<'_>,
+        stamp: &Stamp,
+        token: Option<Token>,
+    ) -> Result<Taken, Error> {
+        let sent = Sent::Post(stamp, request.body.clone());
+        let uri = &self.wire.endpoint.uri;
+        let Answered { head, body, .. } = self.wire.exchange(uri, &sent, token).await?;
+        if head.status.is_success() {
+            let begins = match request.method {
+                "initialize" => given(&head.headers)?,
+                _ => None,
+            };
+            let served = answer::served(&head, body, self.wire.limit).await?;
+            return Ok(Taken::Served(served, begins));
+        }
+        if self.is_lost(head.status, stamp) {
+            answer::ignore(body).await;
+            return Err(Error::session_lost());
+        }
+        let refused = answer::refused(head.status, body, self.wire.limit).await;
+        refused.map(Taken::Over)
     }
 
     /// Sends a message that has no answer of its own (LHTTP-S-04).
@@ -139,10 +141,11 @@ impl Session {
             answer::ignore(body).await;
             return Ok(());
         }
-        match self.is_lost(head.status, stamp) {
-            true => Err(Error::session_lost()),
-            false => Err(answer::not_taken(head.status, body).await),
+        if self.is_lost(head.status, stamp) {
+            answer::ignore(body).await;
+            return Err(Error::session_lost());
         }
+        Err(answer::not_taken(head.status, body).await)
     }
 
     /// What requests of the session say.
@@ -203,4 +206,22 @@ impl Session {
     fn lock(&self) -> MutexGuard<'_, Agreed> {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What comes back for a request that is served.
+fn incoming(mut asked: Asked, served: Served) -> Incoming {
+    let message = match served {
+        Served::Events(body) => {
+            return Incoming::Stream(Reply::events(asked, body).into_stream());
+        }
+        Served::Whole(message) => message,
+    };
+    let mut messages = VecDeque::new();
+    split(asked.version, message, &mut messages);
+    if messages.len() > 1 {
+        return Incoming::Stream(Reply::messages(asked, messages).into_stream());
+    }
+    let message = messages.pop_front().unwrap_or_default();
+    asked.answered_by(&message);
+    Incoming::Whole(message)
 }

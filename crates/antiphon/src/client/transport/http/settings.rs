@@ -29,6 +29,9 @@ use crate::client::{Connect, Error, Events};
 ///     .header("x-tenant", "a");
 /// ```
 ///
+/// A server of an older revision is spoken with as it expects: in a session that is ended when the
+/// connection is closed, and over HTTP with server-sent events if it knows nothing newer.
+///
 /// What is wrong with any of it is told when it is connected. Nothing is sent then: whether the
 /// server is there shows with the first request. `https` needs the feature `tls`.
 #[must_use = "nothing happens until it is connected"]

@@ -10,13 +10,13 @@ use super::{
     events::{Reader, message},
     resume::{LONGEST, Tries, Unopened, jitter, open},
     session::Session,
+    stamp::Stamp,
     wire::report,
 };
 use crate::client::ErrorKind;
 
 /// Listens until the server does not want that, or for ever.
-pub(super) async fn listen(session: Arc<Session>, version: Version) {
-    let stamp = session.stamp(version);
+pub(super) async fn listen(session: Arc<Session>, version: Version, stamp: Stamp) {
     let wire = session.wire.clone();
     let mut reader = Reader::resumable(wire.limit);
     let mut tries = Tries::default();

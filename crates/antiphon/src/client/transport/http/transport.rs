@@ -137,7 +137,9 @@ impl Transport for HttpTransport {
             match &beside.sse {
                 Some(sse) => sse.settled(version),
                 None => {
-                    let listening = tokio::spawn(listen(self.session.clone(), version));
+                    let stamp = self.session.stamp(version);
+                    let listening = listen(self.session.clone(), version, stamp);
+                    let listening = tokio::spawn(listening);
                     beside.listening = Some(AbortOnDropHandle::new(listening));
                 }
             }
