@@ -276,6 +276,22 @@ async fn a_request_gets_all_of_its_stream() {
     assert_eq!(client.heard(), [late]);
 }
 
+/// Nobody is woken for nothing after the answer, however long the stream goes on.
+#[tokio::test]
+async fn a_stream_may_go_on_slowly_after_the_answer() {
+    let desk = Desk::start(|_, _| {
+        let mut steps = vec![events(), event(&result(5))];
+        for late in ["1", "2", "3"] {
+            steps.extend([wait(50), event(late)]);
+        }
+        steps
+    })
+    .await;
+    let client = Client::to(&desk).await;
+    assert_eq!(client.call(5).await.expect("an answer"), [result(5)]);
+    assert_eq!(client.heard(), ["1", "2", "3"]);
+}
+
 /// LEG-B-05
 #[tokio::test]
 async fn one_revision_has_batches() {

@@ -37,7 +37,7 @@ impl Waiting {
         Ok(Place {
             id,
             waiting: self.clone(),
-            answer,
+            answer: Some(answer),
         })
     }
 
@@ -45,14 +45,17 @@ impl Waiting {
     /// what belongs to no request.
     pub(super) fn hear(&self, message: Bytes, events: &Events) {
         let event = match Answer::of(&message) {
-            Answer::To(Some(id), _) => match self.lock().remove(&id) {
-                // One that was dropped just now has no use for it any more.
-                Some(sender) => match sender.send(message) {
+            Answer::To(Some(id), _) => {
+                let waiting = self.lock().remove(&id);
+                let unwanted = match waiting {
+                    Some(sender) => sender.send(message),
+                    None => Err(message),
+                };
+                match unwanted {
                     Ok(()) => return,
                     Err(message) => Event::Message(message),
-                },
-                None => Event::Message(message),
-            },
+                }
+            }
             Answer::To(None, _) | Answer::None => Event::Message(message),
             Answer::Noise => Event::Noise(excerpt(&message, 200)),
         };
@@ -68,22 +71,26 @@ impl Waiting {
 pub(super) struct Place {
     pub(super) id: i64,
     waiting: Arc<Waiting>,
-    answer: oneshot::Receiver<Bytes>,
+    /// None once nobody waits here any more.
+    answer: Option<oneshot::Receiver<Bytes>>,
 }
 
 impl Place {
-    /// Waits for an answer that comes on another stream.
+    /// Waits for an answer that comes on another stream; for ever once there was one.
     pub(super) async fn answer(&mut self) -> Bytes {
-        match (&mut self.answer).await {
-            Ok(message) => message,
-            // It came on its own stream.
-            Err(_) => pending().await,
+        if let Some(answer) = &mut self.answer {
+            let answer = answer.await;
+            self.answer = None;
+            if let Ok(message) = answer {
+                return message;
+            }
         }
+        pending().await
     }
 
     /// Nobody waits here any more.
     pub(super) fn leave(&mut self) {
-        self.answer.close();
+        self.answer = None;
         let mut waiting = self.waiting.lock();
         // An answer takes its entry away, and the id may be another's since.
         if waiting
@@ -166,6 +173,8 @@ mod tests {
         assert_eq!(told.lock().expect("unpoisoned").len(), 6);
         waiting.hear(answer(1), &events);
         assert_eq!(one.answer().await, answer(1));
+        let more = tokio::time::timeout(std::time::Duration::from_millis(10), one.answer());
+        assert!(more.await.is_err());
         // Once answered, or dropped, an id is nobody's, and free.
         drop(two);
         for id in [1, 2] {
