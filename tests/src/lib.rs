@@ -6,6 +6,7 @@
 
 pub mod asking;
 pub mod clock;
+pub mod desk;
 pub mod diary;
 pub mod direct;
 pub mod ground;

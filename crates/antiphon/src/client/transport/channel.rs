@@ -331,6 +331,16 @@ impl Shared {
         }
     }
 
+    /// A request could not be handed over.
+    #[cfg(feature = "http")]
+    pub(super) fn refuse(&self, id: i64, error: Error) {
+        let waiting = self.lock().waiting.remove(&id);
+        if let Some(Waiting { slot, .. }) = waiting {
+            slot.abandon();
+            slot.fail(error);
+        }
+    }
+
     /// There are no more messages, and that was not to be expected.
     pub(super) fn fail(&self, why: &str) {
         if self.end(why) {

@@ -1,6 +1,6 @@
 //! What a response says: a message, a stream of them, or no.
 
-use std::{future::poll_fn, pin::Pin};
+use std::{future::poll_fn, pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use http::{
@@ -11,17 +11,21 @@ use http::{
 use http_body::Body;
 use hyper::body::Incoming as HttpBody;
 use serde::Deserialize;
+use tokio::time::timeout;
 
-use super::{cause::Cause, events::EventStream};
-use crate::client::{Error, ErrorKind, Events, Incoming, excerpt::push_printable};
+use super::cause::Cause;
+use crate::client::{Error, ErrorKind, Incoming, excerpt::push_printable};
+
+/// How a request is answered.
+pub(super) enum Served {
+    /// With this message.
+    Whole(Bytes),
+    /// With a stream of events.
+    Events(HttpBody),
+}
 
 /// Reads the response of a request that was served.
-pub(super) async fn served(
-    head: &Parts,
-    body: HttpBody,
-    limit: usize,
-    events: &Events,
-) -> Result<Incoming, Error> {
+pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result<Served, Error> {
     let status = head.status.as_u16();
     if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
@@ -38,14 +42,11 @@ pub(super) async fn served(
         Media::Json if body.size_hint().lower() > limit as u64 => Err(too_long(limit)),
         Media::Json => match gather(body, limit).await {
             (message, End::Whole) if message.is_empty() => Err(empty(status)),
-            (message, End::Whole) => Ok(Incoming::Whole(message)),
+            (message, End::Whole) => Ok(Served::Whole(message)),
             (_, End::TooLong) => Err(too_long(limit)),
             (_, End::Broken(error)) => Err(broken(error)),
         },
-        Media::Events => {
-            let stream = EventStream::new(body, limit, events.clone());
-            Ok(Incoming::Stream(Box::pin(stream)))
-        }
+        Media::Events => Ok(Served::Events(body)),
         Media::Other(kind) => {
             let (text, _) = gather(body, EXCERPT).await;
             Err(Error::decode(format!(
@@ -65,13 +66,34 @@ pub(super) async fn refused(
 ) -> Result<Incoming, Error> {
     let (text, end) = gather(body, limit).await;
     if matches!(end, End::Whole) && Refusal::of(&text).is_some() {
-        return Ok(Incoming::Whole(text));
+        return Ok(Incoming::Refused {
+            status: status.as_u16(),
+            message: text,
+        });
     }
-    let message = match printable(&text) {
-        text if text.is_empty() => format!("the server answered {status}"),
+    Err(status_error(status, &printable(&text)))
+}
+
+/// The error of a message that has no answer of its own, and was not taken.
+pub(super) async fn not_taken(status: StatusCode, body: HttpBody) -> Error {
+    status_error(status, &in_short(body).await)
+}
+
+fn status_error(status: StatusCode, text: &str) -> Error {
+    let message = match text {
+        "" => format!("the server answered {status}"),
         text => format!("the server answered {status}: {text}"),
     };
-    Err(Error::new(ErrorKind::Status(status.as_u16()), message))
+    Error::new(ErrorKind::Status(status.as_u16()), message)
+}
+
+/// Reads a body that does not matter, so that its connection can be used again. One that is long,
+/// or slow, is not worth it.
+pub(super) async fn ignore(body: HttpBody) {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    if !body.is_end_stream() {
+        _ = timeout(PATIENCE, gather(body, EXCERPT)).await;
+    }
 }
 
 /// What the body of a refusal says, in short.

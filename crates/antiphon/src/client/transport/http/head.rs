@@ -19,12 +19,14 @@ use http::{
 };
 use http_body::{Body, Frame, SizeHint};
 
-use super::bearer::Token;
+use super::{bearer::Token, stamp::Stamp};
 use crate::client::{Error, Outgoing};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PARAM: &str = "mcp-param-";
 
 const AGENT: &str = concat!("antiphon/", env!("CARGO_PKG_VERSION"));
@@ -75,28 +77,84 @@ impl Head {
     pub(super) fn request(
         &self,
         uri: &Uri,
-        outgoing: &Outgoing<'_>,
+        sent: &Sent<'_>,
         token: Option<&Token>,
     ) -> Result<Request<Payload>, Error> {
         let mut headers = self.0.clone();
-        let version = HeaderValue::from_static(outgoing.version.as_str());
-        headers.insert(VERSION, version);
-        headers.insert(METHOD, value("mcp-method", outgoing.method)?);
-        if let Some(name) = outgoing.name {
-            headers.insert(NAME, encoded(name)?);
-        }
-        for (name, text) in outgoing.params {
-            headers.insert(param(name)?, encoded(text)?);
-        }
+        sent.add_to(&mut headers)?;
         if let Some(token) = token {
             headers.insert(AUTHORIZATION, token.header());
         }
-        let mut request = Request::new(Payload(outgoing.body.clone()));
-        *request.method_mut() = Method::POST;
+        let (method, body) = match sent {
+            Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
+            Sent::Post(_, body) | Sent::Parting(_, body) => (Method::POST, body.clone()),
+            Sent::Get(..) => (Method::GET, Bytes::new()),
+            Sent::Delete(_) => (Method::DELETE, Bytes::new()),
+        };
+        let mut request = Request::new(Payload(body));
+        *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
         *request.headers_mut() = headers;
         Ok(request)
     }
+}
+
+/// What a request is for.
+pub(super) enum Sent<'a> {
+    /// To carry a request of a revision in which every request stands alone.
+    Modern(&'a Outgoing<'a>),
+    /// To carry a message of an older revision (LHTTP-C-01).
+    Post(&'a Stamp, Bytes),
+    /// The same, for a message that nobody waits for.
+    Parting(&'a Stamp, Bytes),
+    /// To open a stream of events, from the one after this id on (LHTTP-C-05, LHTTP-C-07).
+    Get(&'a Stamp, Option<HeaderValue>),
+    /// To end a session (LHTTP-C-11).
+    Delete(&'a Stamp),
+}
+
+impl Sent<'_> {
+    /// Whether a challenge is worth an answer, which a person may have to give.
+    pub(super) fn meets_challenges(&self) -> bool {
+        !matches!(self, Self::Parting(..) | Self::Delete(_))
+    }
+
+    /// Adds the headers of this request alone.
+    fn add_to(&self, headers: &mut HeaderMap) -> Result<(), Error> {
+        let stamp = match self {
+            Sent::Modern(outgoing) => return mirrored(outgoing, headers),
+            Sent::Post(stamp, _) | Sent::Parting(stamp, _) => stamp,
+            Sent::Get(stamp, last) => {
+                headers.remove(CONTENT_TYPE);
+                headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+                headers.extend(last.clone().map(|last| (LAST_EVENT_ID, last)));
+                stamp
+            }
+            Sent::Delete(stamp) => {
+                headers.remove(CONTENT_TYPE);
+                stamp
+            }
+        };
+        // LHTTP-C-12, LHTTP-C-09; of the mirrored ones none (LHTTP-B-01).
+        let version = stamp.version.map(|version| version.as_str());
+        headers.extend(version.map(|version| (VERSION, HeaderValue::from_static(version))));
+        headers.extend(stamp.session.clone().map(|session| (SESSION, session)));
+        Ok(())
+    }
+}
+
+/// Adds what is mirrored of a request.
+fn mirrored(outgoing: &Outgoing<'_>, headers: &mut HeaderMap) -> Result<(), Error> {
+    let version = HeaderValue::from_static(outgoing.version.as_str());
+    headers.insert(VERSION, version);
+    headers.insert(METHOD, value("mcp-method", outgoing.method)?);
+    if let Some(name) = outgoing.name {
+        headers.insert(NAME, encoded(name)?);
+    }
+    for (name, text) in outgoing.params {
+        headers.insert(param(name)?, encoded(text)?);
+    }
+    Ok(())
 }
 
 /// Why a header is not the caller's.
@@ -227,7 +285,10 @@ mod tests {
             let mut outgoing = Outgoing::new(1, "tools/call", "{}");
             outgoing.params = &params;
             let uri = Uri::from_static("http://example.com/");
-            assert!(head.request(&uri, &outgoing, None).is_err(), "{name}");
+            assert!(
+                head.request(&uri, &Sent::Modern(&outgoing), None).is_err(),
+                "{name}"
+            );
         }
     }
 }

@@ -1,6 +1,12 @@
 //! Streamable HTTP, the client's side.
+//!
+//! [`wire`] makes one exchange, [`transport`] the requests that stand alone. The rest is for servers
+//! of older revisions: [`session`] with its requests ([`asked`], [`reply`]) and the streams that are
+//! come back to ([`resume`], [`standalone`]), and the transport before this one ([`sse`]).
 
 mod answer;
+mod asked;
+mod batch;
 mod bearer;
 mod cause;
 mod connector;
@@ -8,13 +14,21 @@ mod endpoint;
 mod events;
 mod head;
 mod proxy;
+mod reply;
+mod resume;
+mod session;
 mod settings;
+mod sse;
+mod stamp;
+mod standalone;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
 mod transport;
+mod waiting;
+mod wire;
 
 pub use bearer::{Bearer, Challenge};
 pub use settings::Http;

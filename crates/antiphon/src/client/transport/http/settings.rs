@@ -1,6 +1,6 @@
 //! [`Http`]: how a server is reached over HTTP.
 
-use std::{collections::hash_map::RandomState, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use hyper_util::{
     client::legacy::Client,
@@ -15,6 +15,7 @@ use super::{
     proxy::{Choice, Proxy, Secret},
     tls::{self, Tls},
     transport::HttpTransport,
+    wire::Wire,
 };
 use crate::client::{Connect, Error, Events};
 
@@ -27,6 +28,9 @@ use crate::client::{Connect, Error, Events};
 ///     .bearer("an access token")
 ///     .header("x-tenant", "a");
 /// ```
+///
+/// A server of an older revision is spoken with as it expects: in a session that is ended when the
+/// connection is closed, and over HTTP with server-sent events if it knows nothing newer.
 ///
 /// What is wrong with any of it is told when it is connected. Nothing is sent then: whether the
 /// server is there shows with the first request. `https` needs the feature `tls`.
@@ -174,17 +178,15 @@ impl Connect for Http {
             // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        Ok(HttpTransport {
-            identity: endpoint.identity(),
+        Ok(HttpTransport::new(Wire {
             endpoint,
             head,
             client,
             proxy,
             credentials,
-            keys: RandomState::new(),
             limit: self.limit,
             events,
-        })
+        }))
     }
 }
 

@@ -1,131 +1,104 @@
 //! [`HttpTransport`]: requests to one HTTP server.
 
-use std::{collections::hash_map::RandomState, fmt};
+use std::{
+    collections::hash_map::RandomState,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use http::{HeaderMap, StatusCode, Uri, header::LOCATION};
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use antiphon_types::Version;
+use bytes::Bytes;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    answer,
-    bearer::{Challenge, Credentials},
-    cause::Cause,
-    connector::Connector,
-    endpoint::Endpoint,
-    head::{Head, Payload},
-    proxy::Proxy,
+    answer::{self, Served},
+    events::EventStream,
+    head::Sent,
+    session::Session,
+    sse::Sse,
+    standalone::listen,
+    wire::{Answered, Wire, report},
 };
-use crate::client::{
-    Error, ErrorKind, Event, Events, Identity, Incoming, Outgoing, Pending, Transport,
-};
-
-/// Redirects that are followed for one request.
-const REDIRECTS: usize = 5;
+use crate::client::{Error, Identity, Incoming, Outgoing, Pending, Transport};
 
 /// What [`Http`](super::Http) becomes. Every request is a POST of its own (HTTP-C-01); connections
 /// are kept and used again.
+///
+/// With a server of an older revision it keeps a session: it listens for what the server says of
+/// its own accord, comes back to streams that end too early, and ends the session when it is
+/// closed.
 pub struct HttpTransport {
-    pub(super) endpoint: Endpoint,
-    pub(super) identity: Identity,
-    pub(super) head: Head,
-    pub(super) client: Client<Connector, Payload>,
-    pub(super) proxy: Option<Proxy>,
-    pub(super) credentials: Credentials,
+    identity: Identity,
+    wire: Arc<Wire>,
     /// Keys of the digests of tokens.
-    pub(super) keys: RandomState,
-    pub(super) limit: usize,
-    pub(super) events: Events,
+    keys: RandomState,
+    session: Arc<Session>,
+    beside: Mutex<Beside>,
+}
+
+/// What an older server has beside the POSTs.
+#[derive(Default)]
+struct Beside {
+    /// Listens for what the server says of its own accord.
+    listening: Option<AbortOnDropHandle<()>>,
+    /// The transport that was there before this one, if that is what the server speaks.
+    sse: Option<Arc<Sse>>,
 }
 
 impl HttpTransport {
-    async fn exchange(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
-        let mut token = self.credentials.token().await?;
-        let mut challenged = false;
-        let mut uri = self.endpoint.uri.clone();
-        let mut redirects = 0;
-        loop {
-            let sent = self.head.request(&uri, request, token.as_ref())?;
-            let response = self.client.request(sent).await;
-            let (head, body) = response.map_err(|error| self.lost(error))?.into_parts();
-            let status = head.status;
-            if status.is_success() {
-                return answer::served(&head, body, self.limit, &self.events).await;
-            }
-            if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
-                let challenge = Challenge::of(status, &head.headers);
-                let text = answer::in_short(body).await;
-                if challenged {
-                    return Err(challenge.into_error(&text));
-                }
-                challenged = true;
-                let another = self.credentials.another(token.as_ref(), challenge, &text);
-                token = Some(another.await?);
-                continue;
-            }
-            match location(&head.headers) {
-                Some(target) if status.is_redirection() => {
-                    uri = self.follow(status, &uri, &target, redirects)?;
-                    redirects += 1;
-                }
-                _ => return answer::refused(status, body, self.limit).await,
-            }
+    pub(super) fn new(wire: Wire) -> Self {
+        let wire = Arc::new(wire);
+        Self {
+            identity: wire.endpoint.identity(),
+            session: Arc::new(Session::new(wire.clone())),
+            wire,
+            keys: RandomState::new(),
+            beside: Mutex::default(),
         }
     }
 
-    /// Where to send the request again. The method and the body stay what they are, and so must
-    /// the origin: the token is for no other.
-    fn follow(
-        &self,
-        status: StatusCode,
-        from: &Uri,
-        target: &str,
-        redirects: usize,
-    ) -> Result<Uri, Error> {
-        let keeps = [
-            StatusCode::TEMPORARY_REDIRECT,
-            StatusCode::PERMANENT_REDIRECT,
-        ]
-        .contains(&status);
-        let why = match self.endpoint.redirect(from, target) {
-            Some(uri) if keeps && redirects < REDIRECTS => return Ok(uri),
-            Some(_) if keeps => format!("after {REDIRECTS} redirects no more are followed"),
-            _ => "only redirects of status 307 or 308 to the same origin are followed".to_owned(),
-        };
-        let target = answer::printable(target.as_bytes());
-        Err(Error::new(
-            ErrorKind::Status(status.as_u16()),
-            format!("the server answered {status} and leads to {target}: {why}"),
-        ))
-    }
-
-    /// The error of a request that brought no response.
-    fn lost(&self, error: ClientError) -> Error {
-        let origin = &self.endpoint.origin;
-        let message = match (&self.proxy, error.is_connect()) {
-            (None, true) => format!("no connection to {origin}"),
-            (Some(proxy), true) => format!("no connection to {origin} through the proxy {proxy}"),
-            (_, false) => format!("the request to {origin} was lost"),
-        };
-        let connected = !error.is_connect();
-        let lost = Error::transport(message).caused_by(Cause::new(error));
-        match connected {
-            true => lost,
-            false => lost.unsent(),
+    async fn answer(&self, request: Outgoing<'_>) -> Result<Incoming, Error> {
+        if request.version.is_modern() {
+            return self.stand_alone(&request).await;
+        }
+        match self.sse() {
+            Some(sse) => sse.send(request).await,
+            None => self.session.send(request).await,
         }
     }
-}
 
-/// Reports a request that was lost, or that HTTP itself refused, beside telling its caller.
-pub(super) fn tell(events: &Events, error: &Error) {
-    if let ErrorKind::Transport | ErrorKind::Status(_) | ErrorKind::Unauthorized { .. } =
-        error.kind()
-    {
-        events.report(Event::Transport(Error::transport(error.to_string())));
+    /// A request that knows no session.
+    async fn stand_alone(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
+        let wire = &self.wire;
+        let answered = wire.ask(&wire.endpoint.uri, &Sent::Modern(request)).await?;
+        let Answered { head, body, .. } = answered;
+        if !head.status.is_success() {
+            return answer::refused(head.status, body, wire.limit).await;
+        }
+        Ok(match answer::served(&head, body, wire.limit).await? {
+            Served::Whole(message) => Incoming::Whole(message),
+            Served::Events(body) => {
+                let stream = EventStream::new(body, wire.limit, wire.events.clone());
+                Incoming::Stream(Box::pin(stream))
+            }
+        })
     }
-}
 
-fn location(headers: &HeaderMap) -> Option<String> {
-    let location = headers.get(LOCATION)?;
-    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
+    fn sse(&self) -> Option<Arc<Sse>> {
+        self.beside().sse.clone()
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of an error that its caller is told as well.
+    fn reported<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &outcome {
+            report(&self.wire.events, error);
+        }
+        outcome
+    }
 }
 
 impl Transport for HttpTransport {
@@ -135,20 +108,81 @@ impl Transport for HttpTransport {
 
     fn send<'a>(&'a self, request: Outgoing<'a>) -> Pending<'a, Result<Incoming, Error>> {
         Box::pin(async move {
-            let answer = self.exchange(&request).await;
-            if let Err(error) = &answer {
-                tell(&self.events, error);
-            }
-            answer
+            let answer = self.answer(request).await;
+            self.reported(answer)
         })
     }
 
     fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
-        Box::pin(self.credentials.digest(&self.keys))
+        Box::pin(self.wire.credentials.digest(&self.keys))
     }
 
     fn mirrors(&self) -> bool {
         true
+    }
+
+    fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let told = match self.sse() {
+                Some(sse) => sse.tell(version, message).await,
+                None => self.session.tell(version, message).await,
+            };
+            self.reported(told)
+        })
+    }
+
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let mut beside = self.beside();
+            match &beside.sse {
+                Some(sse) => sse.settled(version),
+                None => {
+                    let stamp = self.session.stamp(version);
+                    let listening = listen(self.session.clone(), version, stamp);
+                    let listening = tokio::spawn(listening);
+                    beside.listening = Some(AbortOnDropHandle::new(listening));
+                }
+            }
+        })
+    }
+
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.session.forget();
+            let sse = {
+                let mut beside = self.beside();
+                beside.listening = None;
+                beside.sse.take()
+            };
+            // That transport is a session itself.
+            if sse.is_some() {
+                drop(sse);
+                self.fall_back().await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn fall_back(&self) -> Pending<'_, Result<bool, Error>> {
+        Box::pin(async move {
+            let opened = Sse::open(self.wire.clone()).await;
+            let sse = self.reported(opened)?;
+            let mut beside = self.beside();
+            beside.listening = None;
+            beside.sse = Some(Arc::new(sse));
+            Ok(true)
+        })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let Beside { listening, sse } = std::mem::take(&mut *self.beside());
+            drop(listening);
+            match sse {
+                Some(sse) => sse.close().await,
+                None => self.session.end().await,
+            }
+        })
     }
 }
 
@@ -156,8 +190,8 @@ impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport")
             .field("server", &format_args!("{}", self.identity))
-            .field("proxy", &self.proxy.as_ref().map(ToString::to_string))
-            .field("credentials", &self.credentials)
+            .field("proxy", &self.wire.proxy.as_ref().map(ToString::to_string))
+            .field("credentials", &self.wire.credentials)
             .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,141 @@
+//! [`Wire`]: one HTTP exchange with the server, whatever it is for.
+
+use http::{HeaderMap, StatusCode, Uri, header::LOCATION, response::Parts};
+use hyper::body::Incoming as HttpBody;
+use hyper_util::client::legacy::{Client, Error as ClientError};
+
+use super::{
+    answer,
+    bearer::{Challenge, Credentials, Token},
+    cause::Cause,
+    connector::Connector,
+    endpoint::Endpoint,
+    head::{Head, Payload, Sent},
+    proxy::Proxy,
+};
+use crate::client::{Error, ErrorKind, Event, Events};
+
+/// Redirects that are followed for one request.
+const REDIRECTS: usize = 5;
+
+/// The way to one HTTP server; connections are kept and used again.
+pub(super) struct Wire {
+    pub(super) endpoint: Endpoint,
+    pub(super) head: Head,
+    pub(super) client: Client<Connector, Payload>,
+    pub(super) proxy: Option<Proxy>,
+    pub(super) credentials: Credentials,
+    pub(super) limit: usize,
+    pub(super) events: Events,
+}
+
+/// What an exchange brought: a response that is neither a challenge nor a redirect.
+pub(super) struct Answered {
+    pub(super) head: Parts,
+    pub(super) body: HttpBody,
+    /// Who gave it, after redirects.
+    pub(super) from: Uri,
+}
+
+impl Wire {
+    /// Sends a request to a URI of the server's origin.
+    pub(super) async fn ask(&self, to: &Uri, sent: &Sent<'_>) -> Result<Answered, Error> {
+        let token = self.credentials.token().await?;
+        self.exchange(to, sent, token).await
+    }
+
+    /// Sends a request to a URI of the server's origin, first of all with this token.
+    pub(super) async fn exchange(
+        &self,
+        to: &Uri,
+        sent: &Sent<'_>,
+        mut token: Option<Token>,
+    ) -> Result<Answered, Error> {
+        let mut challenged = !sent.meets_challenges();
+        let mut uri = to.clone();
+        let mut redirects = 0;
+        loop {
+            let request = self.head.request(&uri, sent, token.as_ref())?;
+            let response = self.client.request(request).await;
+            let (head, body) = response.map_err(|error| self.lost(error))?.into_parts();
+            let status = head.status;
+            if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
+                let challenge = Challenge::of(status, &head.headers);
+                let text = answer::in_short(body).await;
+                if challenged {
+                    return Err(challenge.into_error(&text));
+                }
+                challenged = true;
+                let another = self.credentials.another(token.as_ref(), challenge, &text);
+                token = Some(another.await?);
+                continue;
+            }
+            match location(&head.headers) {
+                Some(target) if status.is_redirection() => {
+                    uri = self.follow(status, &uri, &target, redirects)?;
+                    redirects += 1;
+                }
+                _ => {
+                    let from = uri;
+                    return Ok(Answered { head, body, from });
+                }
+            }
+        }
+    }
+
+    /// Where to send the request again. The method and the body stay what they are, and so must
+    /// the origin: the token is for no other.
+    fn follow(
+        &self,
+        status: StatusCode,
+        from: &Uri,
+        target: &str,
+        redirects: usize,
+    ) -> Result<Uri, Error> {
+        let keeps = [
+            StatusCode::TEMPORARY_REDIRECT,
+            StatusCode::PERMANENT_REDIRECT,
+        ]
+        .contains(&status);
+        let why = match self.endpoint.redirect(from, target) {
+            Some(uri) if keeps && redirects < REDIRECTS => return Ok(uri),
+            Some(_) if keeps => format!("after {REDIRECTS} redirects no more are followed"),
+            _ => "only redirects of status 307 or 308 to the same origin are followed".to_owned(),
+        };
+        let target = answer::printable(target.as_bytes());
+        Err(Error::new(
+            ErrorKind::Status(status.as_u16()),
+            format!("the server answered {status} and leads to {target}: {why}"),
+        ))
+    }
+
+    /// The error of a request that brought no response.
+    fn lost(&self, error: ClientError) -> Error {
+        let origin = &self.endpoint.origin;
+        let message = match (&self.proxy, error.is_connect()) {
+            (None, true) => format!("no connection to {origin}"),
+            (Some(proxy), true) => format!("no connection to {origin} through the proxy {proxy}"),
+            (_, false) => format!("the request to {origin} was lost"),
+        };
+        let connected = !error.is_connect();
+        let lost = Error::transport(message).caused_by(Cause::new(error));
+        match connected {
+            true => lost,
+            false => lost.unsent(),
+        }
+    }
+}
+
+/// Reports a request that was lost, or that HTTP itself refused, beside telling its caller.
+pub(super) fn report(events: &Events, error: &Error) {
+    if let ErrorKind::Transport | ErrorKind::Status(_) | ErrorKind::Unauthorized { .. } =
+        error.kind()
+    {
+        events.report(Event::Transport(Error::transport(error.to_string())));
+    }
+}
+
+fn location(headers: &HeaderMap) -> Option<String> {
+    let location = headers.get(LOCATION)?;
+    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
+}
