@@ -13,10 +13,7 @@ use crate::raw::{Call, Observed, Outgoing, Rendered, Reply};
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// One JSON-RPC message, and the status it has where there is one to send.
-    Message {
-        status: u16,
-        json: Vec<u8>,
-    },
+    Message { status: u16, json: Vec<u8> },
     /// The answer to `initialize`, and what the session is called that it opened.
     #[cfg(feature = "http")]
     Opened {

@@ -156,7 +156,9 @@ impl Request<'_> {
             Err(error) => return refused(200, &error),
         };
         // LOG-S-01
-        call.log_level = call.log_level.filter(|_| endpoint.capabilities.logging.is_some());
+        call.log_level = call
+            .log_level
+            .filter(|_| endpoint.capabilities.logging.is_some());
         let mut json = Vec::new();
         match run(endpoint, method, &call, message, self.text, &mut json).await {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),

@@ -11,11 +11,7 @@ use antiphon_types::{EmptyResult, Version};
 
 use super::{Channel, handshake, run};
 use crate::engine::{
-    admit::version_header,
-    answer::Answer,
-    dispatch::Inbound,
-    endpoint::Endpoint,
-    outbox::Outbox,
+    admit::version_header, answer::Answer, dispatch::Inbound, endpoint::Endpoint, outbox::Outbox,
 };
 
 /// How a transport knows its older clients.
@@ -104,7 +100,9 @@ async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
     let method = told.message.method();
     let session = channel.session();
     match told.message.shape() {
-        Shape::Request if method == "initialize" => Some(handshake::on_channel(channel, told).await),
+        Shape::Request if method == "initialize" => {
+            Some(handshake::on_channel(channel, told).await)
+        }
         Shape::Request => match session {
             Some(session) => Some(run::request(session, told).await),
             // Also before the handshake (LEG-C-04, LEG-B-07).

@@ -63,7 +63,9 @@ impl Call {
     pub async fn elicit<F: Form>(&self, message: impl Into<String>) -> Result<Answer<F>, Stop> {
         let form = F::definition().schema().clone();
         let question = ElicitRequestParams::form(message, form);
-        let result: ElicitResult = self.wait_for(question.into(), "the answer to a form").await?;
+        let result: ElicitResult = self
+            .wait_for(question.into(), "the answer to a form")
+            .await?;
         match result.action {
             ElicitAction::Decline => Ok(Answer::Decline),
             ElicitAction::Cancel => Ok(Answer::Cancel),
@@ -71,7 +73,9 @@ impl Call {
                 let content = result.content.unwrap_or_default();
                 let form = F::read(content).map_err(|errors| {
                     let errors = errors.join("; ");
-                    Stop::fail(format!("The form was not filled in as it should be: {errors}"))
+                    Stop::fail(format!(
+                        "The form was not filled in as it should be: {errors}"
+                    ))
                 })?;
                 Ok(Answer::Accept(form))
             }

@@ -169,7 +169,9 @@ impl Listener {
 
     /// Whether it hears of this resource.
     pub(crate) fn hears(&self, uri: &str) -> bool {
-        self.lock().wanted.contains(&Change::Resource(uri.to_owned()))
+        self.lock()
+            .wanted
+            .contains(&Change::Resource(uri.to_owned()))
     }
 
     /// Of how many resources it hears.

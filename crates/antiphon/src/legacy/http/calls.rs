@@ -125,7 +125,10 @@ impl Calls {
 
     /// The answers, all there are.
     fn whole(&mut self) -> Turn {
-        let wanted = self.slots.iter_mut().filter(|slot| !slot.outbox.is_cancelled());
+        let wanted = self
+            .slots
+            .iter_mut()
+            .filter(|slot| !slot.outbox.is_cancelled());
         let answers = wanted.filter_map(|slot| slot.answer.take()).collect();
         self.joined(answers).map_or(Turn::Silent, Turn::Whole)
     }
@@ -186,6 +189,10 @@ impl Slot {
 pub(super) fn ended(outbox: &Outbox) -> Vec<u8> {
     let error = ErrorObject::internal("The session was ended before this was done");
     let mut json = Vec::with_capacity(128);
-    write::error(&mut json, outbox.settled().map(|settled| &*settled.id), &error);
+    write::error(
+        &mut json,
+        outbox.settled().map(|settled| &*settled.id),
+        &error,
+    );
     json
 }

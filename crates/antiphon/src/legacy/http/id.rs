@@ -59,12 +59,23 @@ mod tests {
         let (one, two) = (Id::random().expect("bits"), Id::random().expect("bits"));
         assert_ne!(one, two);
         let header = one.header();
-        assert!(header.as_bytes().iter().all(|byte| (0x21..=0x7e).contains(byte)));
+        assert!(
+            header
+                .as_bytes()
+                .iter()
+                .all(|byte| (0x21..=0x7e).contains(byte))
+        );
         assert_eq!(Id::read(&header), Some(one));
         let text = header.to_str().expect("ASCII").to_owned();
         assert!(!format!("{one:?}{header:?}").contains(&text));
         let longer = format!("{text}0");
-        for other in ["", "x", &text[..31], &longer, &text.replace(&text[..1], "G")] {
+        for other in [
+            "",
+            "x",
+            &text[..31],
+            &longer,
+            &text.replace(&text[..1], "G"),
+        ] {
             let header = HeaderValue::from_str(other).expect("a header");
             assert_eq!(Id::read(&header), None, "{other}");
         }

@@ -92,7 +92,8 @@ async fn request(table: &Arc<Table>, told: Told<'_>) -> Answer {
     if hosted.is_plain() {
         told.outbox.hush();
     }
-    told.outbox.settle(&hosted, told.message.id().unwrap_or("null"));
+    told.outbox
+        .settle(&hosted, told.message.id().unwrap_or("null"));
     let _busy = hosted.busy();
     run::request(&hosted.session, told).await
 }
@@ -169,7 +170,10 @@ pub(super) const ASSUMED: Version = Version::V2025_03_26;
 fn stated(inbound: &Inbound) -> Option<Version> {
     let headers = inbound.http.as_ref().map(|parts| &parts.headers);
     match version_header(headers) {
-        Header::Value(text) => text.parse().ok().filter(|version: &Version| !version.is_modern()),
+        Header::Value(text) => text
+            .parse()
+            .ok()
+            .filter(|version: &Version| !version.is_modern()),
         _ => None,
     }
 }

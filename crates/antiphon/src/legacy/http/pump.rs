@@ -48,7 +48,10 @@ impl Calls {
     /// Answers these calls with a stream, and runs on whoever reads it.
     pub(crate) fn stream(self, around: Around<'_>) -> Option<Reader> {
         let hosted = self.hosted.clone()?;
-        let retry = self.slots.iter().find_map(|slot| slot.outbox.let_go_after());
+        let retry = self
+            .slots
+            .iter()
+            .find_map(|slot| slot.outbox.let_go_after());
         let stream = hosted.open(Kind::Response, retry);
         let seat = hosted.attach(stream, None).ok()?;
         let reader = Reader::new(hosted.clone(), seat, Kind::Response, around);

@@ -305,9 +305,14 @@ mod tests {
         let waits = |id| id == 2;
         assert_eq!(stream.drop_oldest(true, &waits), None, "nothing was sent");
         let full = stream.bytes();
-        let freed = stream.drop_oldest(false, &waits).expect("the first question");
+        let freed = stream
+            .drop_oldest(false, &waits)
+            .expect("the first question");
         assert_eq!(stream.bytes(), full - freed);
-        assert!(stream.drop_oldest(false, &waits).is_some(), "the notification");
+        assert!(
+            stream.drop_oldest(false, &waits).is_some(),
+            "the notification"
+        );
         assert_eq!(stream.drop_oldest(false, &waits), None);
         let text = read(&mut stream, &mut from).expect("events");
         let numbers: Vec<_> = text.lines().filter(|line| line.starts_with("id")).collect();
@@ -324,7 +329,10 @@ mod tests {
         stream.let_go = Some(Duration::from_millis(250));
         let text = read(&mut stream, &mut from).expect("an event");
         assert!(text.starts_with("id: 7-0"), "{text}");
-        assert_eq!(read(&mut stream, &mut from).as_deref(), Some("retry: 250\n\n"));
+        assert_eq!(
+            read(&mut stream, &mut from).as_deref(),
+            Some("retry: 250\n\n")
+        );
         assert_eq!(read(&mut stream, &mut from), None);
         stream.reader = Some(Attached {
             turn: 2,

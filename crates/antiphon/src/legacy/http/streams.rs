@@ -166,7 +166,8 @@ impl Streams {
 
     /// Standalone streams beyond what a session may have open.
     fn end_oldest(&mut self, most: usize, now: Instant) {
-        let open = |stream: &&mut Stream| stream.kind == Kind::Standalone && stream.reader.is_some();
+        let open =
+            |stream: &&mut Stream| stream.kind == Kind::Standalone && stream.reader.is_some();
         while self.all.iter_mut().filter(open).count() > most {
             let turn = |stream: &&mut Stream| stream.reader.as_ref().map(|reader| reader.turn);
             let oldest = self.all.iter_mut().filter(open).min_by_key(turn);
@@ -200,12 +201,20 @@ impl Streams {
     pub(super) fn newest(&self) -> Option<u64> {
         let open = |stream: &&Stream| stream.kind == Kind::Standalone && !stream.closed;
         let turn = |stream: &Stream| Some((stream.reader.as_ref()?.turn, stream.number));
-        self.all.iter().filter(open).filter_map(turn).max().map(|(_, stream)| stream)
+        self.all
+            .iter()
+            .filter(open)
+            .filter_map(turn)
+            .max()
+            .map(|(_, stream)| stream)
     }
 
     /// What a stream is for.
     pub(super) fn kind(&self, stream: u64) -> Option<Kind> {
-        let at = self.all.binary_search_by_key(&stream, |it| it.number).ok()?;
+        let at = self
+            .all
+            .binary_search_by_key(&stream, |it| it.number)
+            .ok()?;
         Some(self.all.get(at)?.kind)
     }
 
@@ -228,8 +237,14 @@ impl Streams {
     pub(super) fn sweep(&mut self, now: Instant, budget: Budget<'_>) {
         let longest = budget.settings.replay;
         let old = |stream: &Stream| stream.is_left() && now - stream.since >= longest;
-        let gone: Vec<_> = self.all.iter().filter(|it| old(it)).map(|it| it.number).collect();
-        gone.into_iter().for_each(|stream| self.forget(stream, budget));
+        let gone: Vec<_> = self
+            .all
+            .iter()
+            .filter(|it| old(it))
+            .map(|it| it.number)
+            .collect();
+        gone.into_iter()
+            .for_each(|stream| self.forget(stream, budget));
         if self.all.is_empty() {
             self.all = Vec::new();
         }
@@ -284,7 +299,10 @@ impl Streams {
     }
 
     fn drop_event(&mut self, sent: bool, budget: Budget<'_>) -> bool {
-        let dropped = self.all.iter_mut().find_map(|stream| stream.drop_oldest(sent, budget.waits));
+        let dropped = self
+            .all
+            .iter_mut()
+            .find_map(|stream| stream.drop_oldest(sent, budget.waits));
         let Some(cost) = dropped else {
             return false;
         };
@@ -302,7 +320,10 @@ impl Streams {
     }
 
     fn find(&mut self, stream: u64) -> Option<&mut Stream> {
-        let at = self.all.binary_search_by_key(&stream, |it| it.number).ok()?;
+        let at = self
+            .all
+            .binary_search_by_key(&stream, |it| it.number)
+            .ok()?;
         self.all.get_mut(at)
     }
 
@@ -399,7 +420,11 @@ mod tests {
         shelf.with(|streams, now, _| streams.close(one, now));
         assert_eq!(shelf.read(&mut again), None);
         assert_eq!(shelf.attach(one, Some(3)), Err(Lost::Event));
-        assert_eq!(shelf.attach(two, Some(0)), Err(Lost::Event), "nobody has had it");
+        assert_eq!(
+            shelf.attach(two, Some(0)),
+            Err(Lost::Event),
+            "nobody has had it"
+        );
         assert_eq!(shelf.attach(9, Some(0)), Err(Lost::Stream));
     }
 
@@ -487,7 +512,7 @@ mod tests {
 
     #[test]
     fn what_is_over_makes_room_first() {
-        let mut shelf = Shelf::new(Sessions::new().event_bytes(2000));
+        let mut shelf = Shelf::new(Sessions::new().event_bytes(1900));
         let over = shelf.open(Kind::Response);
         let mut seat = shelf.attach(over, None).expect("there");
         shelf.push(over, Weight::Answer);

@@ -89,12 +89,7 @@ impl Table {
     }
 
     /// The same manners with nothing in it yet: for a service that is still being made.
-    pub(crate) fn with(
-        &self,
-        settings: Option<Sessions>,
-        stateless: bool,
-        plain: bool,
-    ) -> Self {
+    pub(crate) fn with(&self, settings: Option<Sessions>, stateless: bool, plain: bool) -> Self {
         let settings = settings.unwrap_or_else(|| self.common.settings.clone());
         let mut table = Self::new(settings, self.endpoint.clone());
         (table.stateless, table.plain) = (stateless, plain);
@@ -371,7 +366,11 @@ mod tests {
             .expect("room");
         let named = HeaderMap::from_iter([(SESSION_ID, id.clone())]);
         assert!(table.find(&named, Some(&ada)).is_ok());
-        assert!(table.find(&named, Some(&ada.clone().scopes(["more"]))).is_ok());
+        assert!(
+            table
+                .find(&named, Some(&ada.clone().scopes(["more"])))
+                .is_ok()
+        );
         for other in [
             None,
             Some(Principal::subject("bob").issued_by("here").through("desk")),
@@ -389,7 +388,10 @@ mod tests {
         );
         let mut twice = named.clone();
         twice.append(SESSION_ID, id);
-        assert_eq!(table.find(&twice, Some(&ada)).expect_err("two"), Missing::Unknown);
+        assert_eq!(
+            table.find(&twice, Some(&ada)).expect_err("two"),
+            Missing::Unknown
+        );
         assert_eq!(table.end(&named, Some(&ada)), Ok(()));
         assert_eq!(table.end(&named, Some(&ada)), Err(Missing::Unknown));
         assert_eq!((table.counts().open, table.counts().ended), (0, 1));
@@ -450,17 +452,19 @@ mod tests {
     }
 
     /// Nothing runs for sessions that are not there.
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn there_is_a_sweeper_only_while_there_are_sessions() {
-        let table = table(Sessions::new().idle(Duration::from_secs(10)));
+        let table = table(Sessions::new().idle(Duration::from_millis(50)));
         let tasks = || Handle::current().metrics().num_alive_tasks();
         assert_eq!(tasks(), 0);
         for _ in 0..100 {
             open(&table, Instant::now());
         }
         assert_eq!(tasks(), 1);
-        tokio::time::sleep(Duration::from_secs(20)).await;
-        assert_eq!((table.counts().open, tasks()), (0, 0));
+        while tasks() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(table.counts().open, 0);
         open(&table, Instant::now());
         assert_eq!(tasks(), 1);
         drop(table);

@@ -15,9 +15,7 @@ use super::{
     streams::Lost,
     table::{Missing, Table},
 };
-use crate::{
-    auth::Principal, engine::admit::version_header, legacy::answering::unaddressed,
-};
+use crate::{auth::Principal, engine::admit::version_header, legacy::answering::unaddressed};
 
 /// Why there is nothing for such a request.
 #[derive(Debug)]
@@ -154,8 +152,19 @@ mod tests {
     fn events_are_named_in_one_way() {
         assert_eq!(event_id("3-17"), Some((3, 17)));
         for forged in [
-            "", "3", "-", "3-", "-17", "03-17", "+3-17", "3-17-1", "3-1e1", "x-1", "3 -17",
-            "18446744073709551616-0", "s3_17",
+            "",
+            "3",
+            "-",
+            "3-",
+            "-17",
+            "03-17",
+            "+3-17",
+            "3-17-1",
+            "3-1e1",
+            "x-1",
+            "3 -17",
+            "18446744073709551616-0",
+            "s3_17",
         ] {
             assert_eq!(event_id(forged), None, "{forged}");
         }

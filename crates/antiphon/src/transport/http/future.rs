@@ -170,11 +170,14 @@ fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
         Err(stranger) => return (None, refused(plain(StatusCode::FORBIDDEN, stranger.0))),
     };
     if let (Some(origin), true) = (&origin, parts.method == Method::OPTIONS) {
-        return (None, refused(guard::preflight(
-            origin,
-            &parts.headers,
-            shared.sessions().is_some(),
-        )));
+        return (
+            None,
+            refused(guard::preflight(
+                origin,
+                &parts.headers,
+                shared.sessions().is_some(),
+            )),
+        );
     }
     let step = match &shared.gate {
         None => proceed(shared, parts, None),
@@ -269,7 +272,10 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                 }
                 Step::Running(request) => {
                     let running = request.as_mut().expect("polled after it was ready");
-                    match (running.answer.as_mut().poll(context), hosted(&running.outbox)) {
+                    match (
+                        running.answer.as_mut().poll(context),
+                        hosted(&running.outbox),
+                    ) {
                         (Poll::Ready(answer), None) => {
                             let response = over(answer, &running.outbox);
                             *request = None;

@@ -117,11 +117,7 @@ fn without_port(host: &str) -> &str {
 }
 
 /// The answer to a browser that asks first. `sessions` says whether there are any.
-pub(crate) fn preflight(
-    origin: &HeaderValue,
-    asked: &HeaderMap,
-    sessions: bool,
-) -> Response<Body> {
+pub(crate) fn preflight(origin: &HeaderValue, asked: &HeaderMap, sessions: bool) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();

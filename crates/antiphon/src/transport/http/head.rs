@@ -194,8 +194,15 @@ mod tests {
         };
         let events = Some("text/event-stream");
         assert_eq!(verb(&Method::GET, events, Kept::Sessions), Ok(Verb::Get));
-        assert_eq!(verb(&Method::DELETE, None, Kept::Sessions), Ok(Verb::Delete));
-        for accept in [None, Some("application/json"), Some("text/event-stream;q=0")] {
+        assert_eq!(
+            verb(&Method::DELETE, None, Kept::Sessions),
+            Ok(Verb::Delete)
+        );
+        for accept in [
+            None,
+            Some("application/json"),
+            Some("text/event-stream;q=0"),
+        ] {
             assert_eq!(verb(&Method::GET, accept, Kept::Sessions), Err(406));
         }
         assert_eq!(verb(&Method::PUT, events, Kept::Sessions), Err(405));

@@ -125,7 +125,11 @@ impl Serve {
         };
         if tokio::time::timeout(self.drain, finished).await.is_err() {
             let (open, unattended_calls) = (connections.len(), unattended.len());
-            tracing::warn!(open, unattended_calls, "calls were still running and are dropped");
+            tracing::warn!(
+                open,
+                unattended_calls,
+                "calls were still running and are dropped"
+            );
             unattended.drop_all();
             connections.shutdown().await;
             unattended.finish().await;
