@@ -155,10 +155,7 @@ fn filter(raw: Option<&RawValue>) -> Result<SubscriptionFilter, ErrorObject> {
 }
 
 /// What of a filter the advertised capabilities can honour (SUB-S-13).
-pub(crate) fn honoured(
-    asked: SubscriptionFilter,
-    offered: &ServerCapabilities,
-) -> SubscriptionFilter {
+pub(crate) fn honoured(asked: SubscriptionFilter, offered: &ServerCapabilities) -> SubscriptionFilter {
     let on = |asked: Option<bool>, offered: Option<bool>| {
         asked.filter(|asked| *asked && offered == Some(true))
     };

@@ -43,15 +43,12 @@ impl Channel {
     /// empty is none.
     pub(crate) fn batch(&self, body: &Bytes) -> Option<Vec<Bytes>> {
         let has_batches = |session: &Arc<Session>| session.version == Version::V2025_03_26;
-        if body.trim_ascii_start().first() != Some(&b'[')
-            || !self.session().is_some_and(has_batches)
+        if body.trim_ascii_start().first() != Some(&b'[') || !self.session().is_some_and(has_batches)
         {
             return None;
         }
         let messages = legacy::batch(std::str::from_utf8(body).ok()?)?;
-        let messages = messages
-            .iter()
-            .map(|message| body.slice_ref(message.get().as_bytes()));
+        let messages = messages.iter().map(|message| body.slice_ref(message.get().as_bytes()));
         Some(messages.collect()).filter(|messages: &Vec<Bytes>| !messages.is_empty())
     }
 

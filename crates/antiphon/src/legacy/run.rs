@@ -71,11 +71,12 @@ pub(super) async fn observed<'a>(
         let aside = Aside::new(session.clone(), told.outbox.clone(), &endpoint.legacy);
         let mut call = dispatch::call(message, &meta, version, id, told.inbound, told.outbox)
             .map_err(Refusal::from)?;
-        call.log_level = (endpoint.capabilities.logging.is_some()).then(|| session.level());
+        call.log_level =
+            (endpoint.capabilities.logging.is_some()).then(|| session.level());
         call.aside = Some(&aside);
-        work(&call)
-            .await
-            .map_err(|error| Refusal::from(legacy::error(error, message.method(), version)))
+        work(&call).await.map_err(|error| {
+            Refusal::from(legacy::error(error, message.method(), version))
+        })
     };
     match observation.run(run).await {
         Ok((json, outcome)) => {

@@ -26,7 +26,9 @@ use super::{
 };
 use crate::{
     engine::{answer::gate, dispatch::guarded, endpoint::Inner, outbox::Outbox},
-    raw::{Answering, Call, CallTool, GetPrompt, Outgoing, ReadResource, Reply, Round, Service},
+    raw::{
+        Answering, Call, CallTool, GetPrompt, Outgoing, ReadResource, Reply, Round, Service,
+    },
 };
 
 /// What a call of an older client has beside its request.
@@ -269,10 +271,7 @@ impl<'a> Flow<'a> {
         self.rounds += 1;
         if self.rounds > self.settings.rounds {
             let most = self.settings.rounds;
-            tracing::error!(
-                most,
-                "a call asks in too many rounds; see legacy::Shim::rounds"
-            );
+            tracing::error!(most, "a call asks in too many rounds; see legacy::Shim::rounds");
             return Err(Ended::Unanswered(format!(
                 "This asked in {most} rounds, and may ask in no more"
             )));
