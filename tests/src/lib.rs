@@ -18,6 +18,7 @@ pub mod log;
 pub mod moody;
 pub mod odd;
 pub mod older;
+pub mod older_http;
 pub mod older_server;
 pub mod rogue;
 pub mod script;

@@ -32,7 +32,7 @@ async fn only_post_is_served() {
         let answer = server.send(request).await;
         assert_eq!(
             (answer.status, answer.header("allow")),
-            (405, "POST, OPTIONS"),
+            (405, "GET, POST, DELETE, OPTIONS"),
             "{method}"
         );
     }
@@ -126,7 +126,10 @@ async fn allow_lists_let_in() {
         answer.header("access-control-allow-origin"),
         "https://app.example.com"
     );
-    assert_eq!(answer.header("access-control-allow-methods"), "POST");
+    assert_eq!(
+        answer.header("access-control-allow-methods"),
+        "GET, POST, DELETE"
+    );
     assert_eq!(answer.header("access-control-allow-headers"), asked);
 }
 

@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn what_is_over_makes_room_first() {
-        let mut shelf = Shelf::new(Sessions::new().event_bytes(2000));
+        let mut shelf = Shelf::new(Sessions::new().event_bytes(1900));
         let over = shelf.open(Kind::Response);
         let mut seat = shelf.attach(over, None).expect("there");
         shelf.push(over, Weight::Answer);
