@@ -49,6 +49,38 @@ fn said(result: &CallToolResult) -> &str {
     result.first_text().unwrap_or("nothing")
 }
 
+/// The server is greeted.
+pub(crate) async fn initialize(server: &Server) -> Done {
+    let connection = server.connect(&client()).await?;
+    println!("revision {}", connection.protocol_version());
+    println!("{} tools", connection.tools().all().await?.len());
+    connection.close().await;
+    Ok(())
+}
+
+/// A form is sent back as it came, with its defaults.
+pub(crate) async fn defaults(server: &Server) -> Done {
+    let client = client().on_form(|form| async move { form.accept(form.defaults()) });
+    let connection = server.connect(&client).await?;
+    let name = "test_client_elicitation_defaults";
+    let result = connection.call_tool(name, ()).await?;
+    println!("{name}: {}", said(&succeeded(name, result)?));
+    connection.close().await;
+    Ok(())
+}
+
+/// The stream of a call ends before its result, which is fetched later.
+pub(crate) async fn reconnection(server: &Server) -> Done {
+    let connection = server.connect(&client()).await?;
+    let result = connection.call_tool("test_reconnection", ()).await?;
+    println!(
+        "test_reconnection: {}",
+        said(&succeeded("test_reconnection", result)?)
+    );
+    connection.close().await;
+    Ok(())
+}
+
 /// A tool is found and called.
 pub(crate) async fn tools_call(server: &Server) -> Done {
     let connection = server.connect(&client()).await?;
