@@ -3,7 +3,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use antiphon_types::Version;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
 
 use super::{
     batch::split,
@@ -15,14 +18,25 @@ use super::{
 };
 use crate::client::ErrorKind;
 
-/// Listens until the server does not want that, or for ever.
-pub(super) async fn listen(session: Arc<Session>, version: Version, stamp: Stamp) {
+/// Listens until the server does not want that, or for ever; and tells when it is known whether
+/// the server does.
+pub(super) async fn listen(
+    session: Arc<Session>,
+    version: Version,
+    stamp: Stamp,
+    tell: oneshot::Sender<()>,
+) {
+    let mut tell = Some(tell);
     let wire = session.wire.clone();
     let mut reader = Reader::resumable(wire.limit);
     let mut tries = Tries::default();
     let mut again = false;
     loop {
-        let pause = match open(&wire, &stamp, reader.last_id()).await {
+        let opened = open(&wire, &stamp, reader.last_id()).await;
+        if let Some(tell) = tell.take() {
+            _ = tell.send(());
+        }
+        let pause = match opened {
             Ok((body, _)) => {
                 if again {
                     tries.opened();

@@ -4,10 +4,12 @@ use std::{
     collections::hash_map::RandomState,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use antiphon_types::Version;
 use bytes::Bytes;
+use tokio::{sync::oneshot, time::timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -20,6 +22,9 @@ use super::{
     wire::{Answered, Wire, report},
 };
 use crate::client::{Error, Identity, Incoming, Outgoing, Pending, Transport};
+
+/// How long the first request waits for a server to let its client listen.
+const LISTENS_WITHIN: Duration = Duration::from_secs(1);
 
 /// What [`Http`](super::Http) becomes. Every request is a POST of its own (HTTP-C-01); connections
 /// are kept and used again.
@@ -133,16 +138,21 @@ impl Transport for HttpTransport {
 
     fn settled(&self, version: Version) -> Pending<'_, ()> {
         Box::pin(async move {
-            let mut beside = self.beside();
-            match &beside.sse {
-                Some(sse) => sse.settled(version),
-                None => {
-                    let stamp = self.session.stamp(version);
-                    let listening = listen(self.session.clone(), version, stamp);
-                    let listening = tokio::spawn(listening);
-                    beside.listening = Some(AbortOnDropHandle::new(listening));
+            let (tell, told) = oneshot::channel();
+            {
+                let mut beside = self.beside();
+                match &beside.sse {
+                    Some(sse) => return sse.settled(version),
+                    None => {
+                        let stamp = self.session.stamp(version);
+                        let listening = listen(self.session.clone(), version, stamp, tell);
+                        let listening = tokio::spawn(listening);
+                        beside.listening = Some(AbortOnDropHandle::new(listening));
+                    }
                 }
             }
+            // What a server asks there before somebody listens is lost with many of them.
+            _ = timeout(LISTENS_WITHIN, told).await;
         })
     }
 
