@@ -550,7 +550,7 @@ async fn a_server_that_is_broken_or_locked_is_not_taken_for_an_older_one() {
 async fn a_modern_server_that_answers_like_an_older_one_is_probed_again() {
     let no = json!({ "code": -32000, "message": "Bad Request: Server not initialized" });
     let unknown = json!({ "code": -32601, "message": "Method not found" });
-    let start = vec![(200, discovered()), (200, text("fine")), (400, no)];
+    let start = [(200, discovered()), (200, text("fine")), (400, no)];
     let sent = Arc::new(Mutex::new(Vec::new()));
     for (probe, is_older) in [((200, discovered()), false), ((400, unknown), true)] {
         sent.lock().expect("unpoisoned").clear();

@@ -11,6 +11,7 @@
 //! | `calls` | the calls in flight, whose clocks stand still while somebody is asked |
 //! | `heard` | what a server says of its own accord, and whom that is for |
 //! | `pushed` | what a server asks of its own accord |
+//! | `replies` | what it gets for that |
 //! | `links` | the error that says that links must be opened first |
 //! | `changes` | subscriptions |
 //! | `utilities` | pings, log levels, roots that have changed |
@@ -24,6 +25,7 @@ mod links;
 mod mend;
 mod probe;
 mod pushed;
+mod replies;
 mod settle;
 mod utilities;
 

@@ -14,13 +14,11 @@ use std::{
     },
 };
 
-use antiphon_core::{negotiate::shown, question::Kind, write};
+use antiphon_core::question::Kind;
 use antiphon_types::{
-    ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired, RequestId,
-    Version,
+    ClientCapabilities, ErrorObject, InputRequest, InputRequired, RequestId, Version,
 };
-use bytes::Bytes;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{json, value::RawValue};
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout, timeout_at},
@@ -31,6 +29,7 @@ use tracing::Instrument;
 use super::{
     Speaking,
     calls::{Call, Hold},
+    replies::{Answer, declined, failed, late, not_pausable, older, read, response},
 };
 use crate::client::{
     Error, ErrorKind, Target, Traffic,
@@ -44,9 +43,6 @@ use crate::client::{
 /// Most requests of a server's that are answered at once; a server that sends more is out to keep
 /// us busy.
 const AT_ONCE: usize = 100;
-
-/// What a server gets for its request.
-type Answer = Result<Value, ErrorObject>;
 
 /// The requests of a server's that are not answered yet.
 #[derive(Default)]
@@ -351,90 +347,4 @@ impl Shared {
             Err(_) => tracing::warn!("an answer was not sent in time"),
         }
     }
-}
-
-/// A question as it is on the wire.
-fn read(method: &str, params: Option<&RawValue>) -> Result<InputRequest, ErrorObject> {
-    if !["elicitation/create", "sampling/createMessage", "roots/list"].contains(&method) {
-        return Err(ErrorObject::method_not_found(&shown(method)));
-    }
-    // The method goes first, so that the rest is read by it.
-    let params = params.map_or("{}", RawValue::get);
-    let text = format!(r#"{{"method":"{method}","params":{params}}}"#);
-    antiphon_types::decode(&text)
-        .map_err(|error| ErrorObject::invalid_params(shown(&error.to_string()).into_owned()))
-}
-
-fn response(id: &RawValue, answer: &Answer) -> Bytes {
-    let mut message = Vec::new();
-    match answer {
-        Ok(result) => {
-            let text = format!(
-                r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
-                id.get().trim()
-            );
-            message.extend_from_slice(text.as_bytes());
-        }
-        Err(error) => write::error(&mut message, Some(id.get().trim()), error),
-    }
-    message.into()
-}
-
-/// What a server is told whose question nobody answers.
-fn declined(question: &InputRequest) -> Answer {
-    match question {
-        InputRequest::Elicit(_) => Ok(json!({ "action": "cancel" })),
-        InputRequest::Sample(_) => Err(ErrorObject::new(-1, "User rejected sampling request")),
-        _ => Err(ErrorObject::internal("No answer")),
-    }
-}
-
-fn failed(question: &InputRequest, failure: &Failure) -> Answer {
-    match failure {
-        Failure::Refused(why) => {
-            tracing::warn!(%why, "a question was refused");
-            declined(question)
-        }
-        Failure::Invalid(errors) => {
-            tracing::warn!(?errors, "the answer to a question does not fit");
-            late(question)
-        }
-    }
-}
-
-/// The same where nobody refused.
-fn late(question: &InputRequest) -> Answer {
-    match question {
-        InputRequest::Sample(_) => Err(ErrorObject::internal("No answer")),
-        _ => declined(question),
-    }
-}
-
-/// The answer as the revision has it: lists of content came last (wire.md 9).
-fn older(mut answer: Value, version: Version) -> Value {
-    if version < Version::V2025_11_25
-        && let Some(content) = answer.get_mut("content")
-        && let Value::Array(list) = content
-        && let [_] = list.as_slice()
-    {
-        *content = list.remove(0);
-    }
-    answer
-}
-
-fn not_pausable(key: String, question: &InputRequest, version: Version) -> Error {
-    let callback = match question {
-        InputRequest::Elicit(ElicitRequestParams::Url(_)) => "on_url",
-        InputRequest::Elicit(_) => "on_form",
-        InputRequest::Sample(_) => "on_sample",
-        _ => "on_roots",
-    };
-    let message = format!(
-        "the server asks `{}` ({}), which is to be answered by hand, but a call in revision \
-         {version} cannot be paused: answer it with `Client::{callback}` at servers like this",
-        word(&key),
-        question.method(),
-    );
-    let question = Box::new(question.clone());
-    Error::new(ErrorKind::NotPausable { key, question }, message)
 }
