@@ -16,7 +16,7 @@ pub mod http;
 pub mod log;
 pub mod moody;
 pub mod odd;
-pub mod older;
+pub mod older_http;
 pub mod rogue;
 pub mod script;
 pub mod socket;

@@ -7,7 +7,7 @@ use antiphon_tests::{
     call as modern, harbour,
     http::{Answer, Server, post},
     log::Log,
-    older::{Older, call, request, text, watched},
+    older_http::{Older, call, request, text, watched},
     until,
 };
 use serde_json::{Value, json};

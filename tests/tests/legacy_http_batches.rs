@@ -3,7 +3,7 @@
 use antiphon_tests::{
     harbour,
     http::Server,
-    older::{Older, call, request, text, watched},
+    older_http::{Older, call, request, text, watched},
     until,
 };
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use antiphon::http::{HttpService, Sessions};
-use antiphon_tests::{harbour, older::request, until};
+use antiphon_tests::{harbour, older_http::request, until};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;

@@ -6,7 +6,7 @@ use antiphon::{Ask, Call, Form, Server as Desk, Stop, http::Sessions, raw::Endpo
 use antiphon_tests::{
     harbour,
     http::Server,
-    older::{Older, call, request, text, watched},
+    older_http::{Older, call, request, text, watched},
     until,
 };
 use serde_json::{Value, json};
@@ -363,7 +363,7 @@ async fn changes_go_to_the_newest_standalone_stream() {
 }
 
 /// Announces until the news arrives here: that another stream was left is noticed in its time.
-async fn until_told(client: &Older, stream: &mut antiphon_tests::older::Events, news: &Value) {
+async fn until_told(client: &Older, stream: &mut antiphon_tests::older_http::Events, news: &Value) {
     for _ in 0..50 {
         client.post(news).await;
         let told = tokio::time::timeout(Duration::from_millis(50), stream.message()).await;

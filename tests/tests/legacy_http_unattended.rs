@@ -16,7 +16,7 @@ use antiphon::{
 use antiphon_tests::{
     http::Server,
     log::Log,
-    older::{Older, call, text, watched},
+    older_http::{Older, call, text, watched},
     until,
 };
 use serde_json::json;

@@ -7,7 +7,7 @@ use antiphon::{
     raw::{About, Answering, Call, CallTool, Error, Reply, Service},
     types::{CallToolResult, Implementation, ServerCapabilities},
 };
-use antiphon_tests::{call, http::Server, older::Older, request, with_meta};
+use antiphon_tests::{call, http::Server, older_http::Older, request, with_meta};
 use opentelemetry::{
     Context, KeyValue, Value as Attribute,
     baggage::BaggageExt,
