@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use antiphon::{
-    Args, Audio, Call, Image, Logger, Progress, Server, Stop, Tool,
+    Args, Audio, Image, Logger, Progress, Server, Stop, Tool,
     raw::Error,
     types::{
         ClientCapabilities, ContentBlock, CreateMessageRequestParams, InputRequired,
@@ -24,7 +24,6 @@ pub(crate) fn add(server: Server) -> Server {
         .add(Tool::new("test_multiple_content_types", several).description("Returns three blocks"))
         .add(Tool::new("test_error_handling", failing).description("Fails on purpose"))
         .add(Tool::new("test_tool_with_progress", slow).description("Reports progress"))
-        .add(Tool::new("test_reconnection", reconnecting).description("Has its client come back"))
         .add(Tool::new("test_missing_capability", sampling).description("Needs sampling"))
         .add(Tool::new("test_logging_tool", logging).description("Logs, if asked to"))
         .add(Tool::new("test_trigger_tool_change", change_tools).description("Announces tools"))
@@ -75,13 +74,6 @@ async fn failing() -> Result<(), Stop> {
     Err(Stop::fail(
         "This tool intentionally returns an error for testing",
     ))
-}
-
-/// Its answer is there when the client comes back for it, and not before.
-async fn reconnecting(call: Call) -> &'static str {
-    call.let_go(Duration::from_millis(300));
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    "Reconnection test completed successfully"
 }
 
 async fn slow(progress: Progress) -> &'static str {

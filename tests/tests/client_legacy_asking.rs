@@ -174,7 +174,7 @@ async fn what_was_not_declared_is_not_answered() {
     for (client, version, question, code) in [
         (desk(), "2025-11-25", form("m"), -32600),
         (desk(), "2025-11-25", sample(), -32600),
-        (desk(), "2025-11-25", roots(), -32601),
+        (desk(), "2025-11-25", roots(), -32600),
         (forms.clone(), "2025-11-25", of(), -32602),
         (links, "2025-11-25", form("m"), -32602),
         // Links came later than forms, and both later than this.

@@ -169,10 +169,11 @@ async fn a_panic_over_headers_is_an_internal_error() {
     );
 }
 
-/// ERA-S-05, AMB-05: an older client learns what is served.
+/// ERA-S-05, AMB-05: an older client learns what is served, where only this revision is.
 #[tokio::test]
 async fn an_older_client_learns_what_is_served() {
-    let server = server().await;
+    let modern: antiphon::Server = antiphon::Server::new("harbour", "2.0").modern_only();
+    let server = Server::start(antiphon::http::service(modern)).await;
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "old", "version": "1"}}});
@@ -219,13 +220,19 @@ async fn notifications_are_accepted_and_not_answered() {
         verdict(&server, &notification, &[method]).await,
         (400, -32020)
     );
-    let old = ("mcp-protocol-version", Some("2025-11-25"));
-    assert_eq!(verdict(&server, &notification, &[old]).await, (400, -32022));
-    let gone = ("mcp-protocol-version", None);
+    let unknown = ("mcp-protocol-version", Some("1999-01-01"));
     assert_eq!(
-        verdict(&server, &notification, &[gone]).await,
-        (400, -32020)
+        verdict(&server, &notification, &[unknown]).await,
+        (400, -32022)
     );
+    // Those of an older client belong to a session.
+    for version in [None, Some("2025-11-25")] {
+        let older = ("mcp-protocol-version", version);
+        assert_eq!(
+            verdict(&server, &notification, &[older]).await,
+            (400, -32600)
+        );
+    }
 }
 
 /// BASE-C-06, HTTP-C-06

@@ -87,10 +87,15 @@ async fn silence_makes_it_a_stream() {
     let client = Older::open(server.address, "2025-06-18").await;
     let quick = client.call(1, "slow", json!({"ms": 300})).await;
     assert_eq!(quick.header("content-type"), "application/json");
-    let events = client.streamed(2, "slow", json!({"ms": 1500})).await;
+    let began = std::time::Instant::now();
+    let events = client.streamed(2, "slow", json!({"ms": 2500})).await;
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "its head is there"
+    );
     let events = events.rest().await;
     assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(text(&events[0].data), "slept 1500, 0 dropped");
+    assert_eq!(text(&events[0].data), "slept 2500, 0 dropped");
 }
 
 /// SHIM-S-05, LHTTP-S-10: questions on the stream of the call, answers by POST.
@@ -115,6 +120,28 @@ async fn questions_are_asked_on_the_stream_of_their_call() {
         }
         assert!(standalone.is_quiet().await);
     }
+}
+
+/// An answer counts where its question was asked.
+#[tokio::test]
+async fn an_answer_from_another_session_is_no_answer() {
+    let server = server().await;
+    let client = Older::open(server.address, "2025-11-25").await;
+    let other = Older::open(server.address, "2025-11-25").await;
+    let mut stream = client.streamed(1, "ask", json!({})).await;
+    let question = stream.message().await.data;
+    assert_eq!(other.answer(&question, yes()).await.status, 202);
+    assert!(stream.is_quiet().await);
+    // Nor is one that only looks like one.
+    for id in [json!(question["id"].to_string()), json!(-1), json!(null)] {
+        client.answer(&json!({"id": id}), yes()).await;
+    }
+    assert!(stream.is_quiet().await);
+    let refused = json!({"jsonrpc": "2.0", "id": question["id"],
+        "error": {"code": -1, "message": "no"}});
+    assert_eq!(client.post(&refused).await.status, 202);
+    let answer = stream.message().await.data;
+    assert!(text(&answer).contains("cancel"), "{answer}");
 }
 
 /// LHTTP-S-11, LHTTP-S-18, LHTTP-S-19: gone in the middle of a question, and back.

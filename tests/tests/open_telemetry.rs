@@ -7,7 +7,7 @@ use antiphon::{
     raw::{About, Answering, Call, CallTool, Error, Reply, Service},
     types::{CallToolResult, Implementation, ServerCapabilities},
 };
-use antiphon_tests::{call, http::Server, request, with_meta};
+use antiphon_tests::{call, http::Server, older_http::Older, request, with_meta};
 use opentelemetry::{
     Context, KeyValue, Value as Attribute,
     baggage::BaggageExt,
@@ -177,8 +177,19 @@ async fn a_request_joins_its_callers_trace_and_is_timed() {
     );
     assert!(!format!("{spans:?}").contains("hunter2"));
 
+    let client = Older::open(server.address, "2025-06-18").await;
+    assert_eq!(client.delete().await, 204);
     meters.force_flush().expect("flushed");
-    let durations = durations(&metrics);
+    let sessions = series(&metrics, "mcp.server.session.duration");
+    let [(session, 1, lasted)] = &sessions[..] else {
+        panic!("one session: {sessions:?}")
+    };
+    assert_eq!(
+        text(session, "mcp.protocol.version").as_deref(),
+        Some("2025-06-18")
+    );
+    assert!((0.0..20.0).contains(lasted), "{lasted} seconds");
+    let durations = series(&metrics, "mcp.server.operation.duration");
     let of = |method: &str, outcome: &str| {
         let mut found = durations.iter().filter(|(attributes, ..)| {
             text(attributes, "mcp.method.name").as_deref() == Some(method)
@@ -202,14 +213,14 @@ async fn a_request_joins_its_callers_trace_and_is_timed() {
     of("server/discover", "complete");
 }
 
-/// The series of the histogram: attributes, count, sum.
-fn durations(metrics: &InMemoryMetricExporter) -> Vec<(Vec<KeyValue>, u64, f64)> {
+/// The series of a histogram: attributes, count, sum.
+fn series(metrics: &InMemoryMetricExporter, name: &str) -> Vec<(Vec<KeyValue>, u64, f64)> {
     let exported = metrics.get_finished_metrics().expect("metrics");
     let last = exported.last().expect("exported");
     let metric = last
         .scope_metrics()
         .flat_map(|scope| scope.metrics())
-        .find(|metric| metric.name() == "mcp.server.operation.duration")
+        .find(|metric| metric.name() == name)
         .expect("measured");
     assert_eq!(metric.unit(), "s");
     let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {

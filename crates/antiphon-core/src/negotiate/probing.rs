@@ -200,7 +200,7 @@ mod tests {
         let proposed = Version::V2025_11_25;
         let remedy = |code: Option<i64>, data: Value, status| {
             let error = code.map(|code| error(code, data));
-            super::remedy(error.as_ref(), status, proposed)
+            remedy(error.as_ref(), status, proposed)
         };
         let nothing = json!({});
         assert_eq!(
@@ -234,7 +234,7 @@ mod tests {
     fn an_answer_of_another_era_is_noticed() {
         let contradicts = |code: Option<i64>, status, confirmed| {
             let error = code.map(|code| error(code, json!({})));
-            super::contradicts(error.as_ref(), status, confirmed)
+            contradicts(error.as_ref(), status, confirmed)
         };
         for confirmed in [true, false] {
             assert!(contradicts(None, Some(400), confirmed));

@@ -41,23 +41,30 @@ mod on {
 
     /// What records, made from the global providers at the first request.
     #[derive(Default)]
-    pub(crate) struct Instruments(OnceLock<(BoxedTracer, Histogram<f64>)>);
+    pub(crate) struct Instruments {
+        requests: OnceLock<(BoxedTracer, Histogram<f64>)>,
+        /// How long sessions of older clients last.
+        #[cfg(feature = "http")]
+        sessions: OnceLock<Histogram<f64>>,
+    }
 
     impl Instruments {
         /// Records how long a session of an older client's lasted.
         #[cfg(feature = "http")]
         pub(crate) fn session_ended(&self, version: Version, lasted: Duration) {
-            global::meter("antiphon")
-                .f64_histogram("mcp.server.session.duration")
-                .with_description("From `initialize` to the end of the session")
-                .with_unit("s")
-                .with_boundaries(BOUNDS.to_vec())
-                .build()
-                .record(lasted.as_secs_f64(), &[spoken(version)]);
+            let sessions = self.sessions.get_or_init(|| {
+                global::meter("antiphon")
+                    .f64_histogram("mcp.server.session.duration")
+                    .with_description("From `initialize` to the end of the session")
+                    .with_unit("s")
+                    .with_boundaries(BOUNDS.to_vec())
+                    .build()
+            });
+            sessions.record(lasted.as_secs_f64(), &[spoken(version)]);
         }
 
         fn of(&self) -> &(BoxedTracer, Histogram<f64>) {
-            self.0.get_or_init(|| {
+            self.requests.get_or_init(|| {
                 let duration = global::meter("antiphon")
                     .f64_histogram("mcp.server.operation.duration")
                     .with_description("From a request to its answer, or to its end")

@@ -1,6 +1,6 @@
 //! One handshake: `initialize`, its result, `notifications/initialized`.
 
-use antiphon_core::negotiate::agreed;
+use antiphon_core::{legacy::implementation, negotiate::agreed};
 use antiphon_types::{
     ClientCapabilities, ElicitationCapability, Implementation, InitializeRequestParams,
     InitializeResult, SetLevelRequestParams, Version, decode, method::Discover,
@@ -149,18 +149,6 @@ fn abilities(declared: &ClientCapabilities, version: Version) -> ClientCapabilit
     abilities
 }
 
-/// Who the client is, as the revision knows it (wire.md 9).
-fn implementation(info: &Implementation, version: Version) -> Implementation {
-    let mut info = info.clone();
-    if version < Version::V2025_11_25 {
-        (info.description, info.icons, info.website_url) = (None, None, None);
-    }
-    if version < Version::V2025_06_18 {
-        info.title = None;
-    }
-    info
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,18 +186,5 @@ mod tests {
         let links = Client::new("desk", "1.0").by_hand([Kind::Url]);
         let abilities = abilities(&links.capabilities(), Version::V2025_06_18);
         assert!(abilities.is_empty(), "{abilities:?}");
-    }
-
-    #[test]
-    fn a_client_says_of_itself_what_the_revision_knows() {
-        let info = Implementation::new("desk", "1.0")
-            .title("Desk")
-            .description("d");
-        let members = |version| {
-            let info = to_value(implementation(&info, version)).expect("JSON");
-            info.as_object().expect("an object").len()
-        };
-        let counts = Version::LEGACY.iter().map(|version| members(*version));
-        assert_eq!(counts.collect::<Vec<_>>(), [4, 3, 2, 2]);
     }
 }

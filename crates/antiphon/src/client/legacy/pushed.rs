@@ -14,7 +14,6 @@ use std::{
     },
 };
 
-use antiphon_core::question::Kind;
 use antiphon_types::{
     ClientCapabilities, ErrorObject, InputRequest, InputRequired, RequestId, Version,
 };
@@ -244,18 +243,18 @@ impl Shared {
         })
     }
 
-    /// Why a question may not be asked (LFEAT-C-03, LFEAT-C-05).
+    /// Why a question may not be asked. What was not declared is no request for this client; a mode
+    /// of elicitation beside the one that was has a code of its own (LFEAT-C-05).
     fn undeclared(
         &self,
         question: &InputRequest,
         declared: &ClientCapabilities,
     ) -> Option<ErrorObject> {
         let why = unsupported(&self.client, declared, question)?;
-        Some(match (question, Kind::of(question)) {
-            (InputRequest::Elicit(_), _) if declared.elicitation.is_some() => {
+        Some(match question {
+            InputRequest::Elicit(_) if declared.elicitation.is_some() => {
                 ErrorObject::invalid_params(why)
             }
-            (InputRequest::Roots(_), _) => ErrorObject::method_not_found(question.method()),
             _ => ErrorObject::invalid_request(why),
         })
     }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     hosted::Hosted,
-    table::{Missing, NotOpened, Table},
+    table::{Missing, NotOpened, SESSION_ID, Table},
 };
 use crate::{
     engine::{
@@ -29,6 +29,8 @@ pub(crate) async fn answer(table: &Arc<Table>, told: Told<'_>) -> Option<Answer>
         Shape::Request if told.message.method() == "initialize" => initialize(table, told).await,
         Shape::Request => request(table, told).await,
         Shape::Notification => notification(table, told),
+        // Of this era, and nothing that its clients send.
+        Shape::Response if names_modern(told.inbound) => return None,
         Shape::Response => response(table, told),
         Shape::Batch | Shape::Invalid(_) => return None,
     })
@@ -176,6 +178,14 @@ fn stated(inbound: &Inbound) -> Option<Version> {
             .filter(|version: &Version| !version.is_modern()),
         _ => None,
     }
+}
+
+/// Whether nothing but a header names a revision, and that is a modern one.
+fn names_modern(inbound: &Inbound) -> bool {
+    let headers = inbound.http.as_ref().map(|parts| &parts.headers);
+    let modern = |text: &str| text.parse().is_ok_and(Version::is_modern);
+    matches!(version_header(headers), Header::Value(text) if modern(text))
+        && headers.is_none_or(|headers| !headers.contains_key(SESSION_ID))
 }
 
 /// The revision of whoever sent this, as far as that can be known.

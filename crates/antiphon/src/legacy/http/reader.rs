@@ -62,13 +62,16 @@ impl Reader {
         if self.kind == Kind::Standalone {
             self.hosted.tell(stream, context);
         }
-        if let Some((closes, retry)) = &mut self.closes
+        let mut taken = self.hosted.take(&mut self.seat, context);
+        if taken == Taken::Nothing
+            && let Some((closes, retry)) = &mut self.closes
             && closes.as_mut().poll(context).is_ready()
         {
             self.hosted.let_go(stream, *retry);
             self.closes = None;
+            taken = self.hosted.take(&mut self.seat, context);
         }
-        match self.hosted.take(&mut self.seat, context) {
+        match taken {
             Taken::End => return Poll::Ready(None),
             Taken::Frame(frame) => {
                 self.quiet.as_mut().reset(Instant::now() + self.keep_alive);
