@@ -36,7 +36,10 @@ pub(super) struct Told<'a> {
 
 /// Whether a message may be one of an older client's.
 pub(crate) fn concerns(message: &Message<'_>, shape: Shape, inbound: &Inbound) -> bool {
+    // What names its revision in the body needs no look at the headers, unless it is a handshake.
+    let stands_alone = !message.params.meta.version.is_absent() && message.method() != "initialize";
     inbound.legacy.is_some()
+        && !stands_alone
         && match shape {
             Shape::Request | Shape::Notification => {
                 let headers = inbound.http.as_ref().map(|parts| &parts.headers);
