@@ -306,7 +306,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                     let turn = ready!(waiting.poll(context));
                     let calls = calls.take().expect("it was there just now");
                     match turn {
-                        Turn::Stream => match calls.stream(this.shared.around()) {
+                        Turn::Stream => match calls.stream(this.shared.around(), context) {
                             Some(reader) => events(Body::read(reader)),
                             None => events(Body::empty()),
                         },
