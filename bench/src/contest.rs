@@ -9,7 +9,7 @@ use crate::{
     pipes::Pipes,
     report::Report,
     server::{Listening, Server},
-    workload::{STAGES, Selection, Stage, WORKLOADS, Workload},
+    workload::{Heap, STAGES, Selection, Stage, WORKLOADS, Workload},
 };
 
 /// How much longer than its length a burst may take.
@@ -22,8 +22,8 @@ pub(crate) struct Contest<'a> {
     pub(crate) burst: Duration,
 }
 
-/// A server's bursts, or why there are none.
-type Bursts = io::Result<Vec<Burst>>;
+/// A server's bursts, or why there are none; nothing for one that takes no part.
+pub(crate) type Bursts = Option<io::Result<Vec<Burst>>>;
 
 impl Contest<'_> {
     /// Runs the chosen workloads, stage by stage.
@@ -48,19 +48,20 @@ impl Contest<'_> {
     }
 
     async fn play(&self, workload: &Workload, players: &mut [Player<'_>]) -> Vec<(String, Bursts)> {
-        let mut results: Vec<Bursts> = players.iter().map(|_| Ok(Vec::new())).collect();
+        let bursts = |player: &Player<'_>| player.running.as_ref().map(|_| Ok(Vec::new()));
+        let mut results: Vec<Bursts> = players.iter().map(bursts).collect();
         for round in 0..=self.rounds {
             for turn in 0..players.len() {
                 // Another server opens each round.
                 let at = (turn + round as usize) % players.len();
-                let Ok(bursts) = &mut results[at] else {
+                let Some(Ok(bursts)) = &mut results[at] else {
                     continue;
                 };
                 match players[at].burst(workload, self.burst).await {
                     // The first round only warms up.
                     Ok(burst) if round > 0 => bursts.push(burst),
                     Ok(_) => {}
-                    Err(error) => results[at] = Err(error),
+                    Err(error) => results[at] = Some(Err(error)),
                 }
             }
         }
@@ -72,24 +73,28 @@ impl Contest<'_> {
 /// A server in a stage.
 struct Player<'a> {
     server: &'a Server,
-    running: io::Result<Running>,
+    /// None if it has no part in the stage.
+    running: Option<io::Result<Running>>,
 }
 
 enum Running {
     Http(Listening),
     Stdio(Box<Pipes>),
+    Older(Listening),
 }
 
 impl<'a> Player<'a> {
     async fn start(server: &'a Server, stage: Stage) -> Self {
         let running = match stage {
             Stage::Http { fillers, heap } => {
-                server.start_http(fillers, heap).await.map(Running::Http)
+                Some(server.start_http(fillers, heap).await.map(Running::Http))
             }
             Stage::Stdio => {
                 let pipes = Pipes::start(server).await;
-                pipes.map(|pipes| Running::Stdio(Box::new(pipes)))
+                Some(pipes.map(|pipes| Running::Stdio(Box::new(pipes))))
             }
+            Stage::Older if server.modern => None,
+            Stage::Older => Some(server.start_http(0, Heap::Free).await.map(Running::Older)),
         };
         Self { server, running }
     }
@@ -98,11 +103,13 @@ impl<'a> Player<'a> {
         let (kind, width) = (workload.kind, workload.width);
         let burst = async {
             match &mut self.running {
-                Ok(Running::Http(server)) => {
+                Some(Ok(Running::Http(server))) => {
                     load::burst(server, kind, self.server.checks, width, length).await
                 }
-                Ok(Running::Stdio(pipes)) => pipes.burst(kind, width, length).await,
-                Err(error) => Err(io::Error::other(format!("did not start: {error}"))),
+                Some(Ok(Running::Stdio(pipes))) => pipes.burst(kind, width, length).await,
+                Some(Ok(Running::Older(server))) => load::older_burst(server, width, length).await,
+                Some(Err(error)) => Err(io::Error::other(format!("did not start: {error}"))),
+                None => Err(io::Error::other("takes no part")),
             }
         };
         match timeout(length + GRACE, burst).await {

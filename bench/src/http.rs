@@ -53,14 +53,69 @@ impl Connection {
 
     /// The body of the next answer, which must be a success.
     pub(crate) async fn receive(&mut self) -> io::Result<&[u8]> {
+        self.receive_as(200).await
+    }
+
+    /// The body of the next answer, which must have this status.
+    pub(crate) async fn receive_as(&mut self, expected: u16) -> io::Result<&[u8]> {
+        self.receive_any().await?;
+        self.body_of(expected)
+    }
+
+    /// The next answer, whatever it is.
+    pub(crate) async fn receive_any(&mut self) -> io::Result<()> {
         self.reader.begin();
-        while !self.reader.advance()? {
-            if self.stream.read_buf(&mut self.reader.input).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+        self.finish().await
+    }
+
+    /// What is found in the body of the next answer as soon as it is there; the rest of that answer
+    /// comes with [`Self::rest`].
+    pub(crate) async fn receive_until<T>(
+        &mut self,
+        find: impl Fn(&[u8]) -> Option<T>,
+    ) -> io::Result<T> {
+        self.reader.begin();
+        loop {
+            let whole = self.reader.advance()?;
+            if let Some(found) = find(&self.reader.body) {
+                return Ok(found);
             }
+            if whole {
+                let problem = format!("status {}, and not what was expected", self.reader.status);
+                return Err(wrong(&problem, &self.reader.body));
+            }
+            self.read().await?;
         }
+    }
+
+    /// The body of an answer that was begun, which must be a success.
+    pub(crate) async fn rest(&mut self) -> io::Result<&[u8]> {
+        self.finish().await?;
+        self.body_of(200)
+    }
+
+    /// The session that the last answer named.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.reader.session.as_deref()
+    }
+
+    async fn finish(&mut self) -> io::Result<()> {
+        while !self.reader.advance()? {
+            self.read().await?;
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self) -> io::Result<()> {
+        match self.stream.read_buf(&mut self.reader.input).await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn body_of(&self, expected: u16) -> io::Result<&[u8]> {
         match self.reader.status {
-            200 => Ok(&self.reader.body),
+            status if status == expected => Ok(&self.reader.body),
             status => Err(wrong(&format!("status {status}"), &self.reader.body)),
         }
     }
@@ -86,6 +141,7 @@ struct Reader {
     taken: usize,
     stage: Stage,
     status: u16,
+    session: Option<String>,
     body: Vec<u8>,
 }
 
@@ -97,6 +153,7 @@ impl Reader {
             taken: 0,
             stage: Stage::Head,
             status: 0,
+            session: None,
             body: Vec::new(),
         }
     }
@@ -119,8 +176,10 @@ impl Reader {
                     let Some(length) = memmem::find(unread, b"\r\n\r\n") else {
                         return Ok(false);
                     };
-                    (self.status, self.stage) = head(&unread[..length])?;
+                    let head = head(&unread[..length])?;
                     self.taken += length + 4;
+                    (self.status, self.stage, self.session) =
+                        (head.status, head.framing, head.session);
                 }
                 Stage::Sized(0) => self.stage = Stage::Done,
                 Stage::Sized(left) => match self.take(left) {
@@ -182,8 +241,14 @@ impl Reader {
     }
 }
 
-/// The status, and how the body is framed.
-fn head(bytes: &[u8]) -> io::Result<(u16, Stage)> {
+/// What is of use in the head of an answer.
+struct Head {
+    status: u16,
+    framing: Stage,
+    session: Option<String>,
+}
+
+fn head(bytes: &[u8]) -> io::Result<Head> {
     let text = std::str::from_utf8(bytes).map_err(|_| wrong("not a head", bytes))?;
     let mut lines = text.split("\r\n");
     let status = lines
@@ -191,19 +256,25 @@ fn head(bytes: &[u8]) -> io::Result<(u16, Stage)> {
         .and_then(|line| line.split(' ').nth(1))
         .and_then(|status| status.parse().ok())
         .ok_or_else(|| wrong("not a status line", bytes))?;
+    // One that has no body need not say so.
+    let mut framing = (status == 204).then_some(Stage::Done);
+    let mut session = None;
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         if name.eq_ignore_ascii_case("content-length") {
             let length = value.trim().parse();
-            return Ok((
-                status,
-                Stage::Sized(length.map_err(|_| wrong("not a length", bytes))?),
-            ));
-        }
-        if name.eq_ignore_ascii_case("transfer-encoding") {
-            return Ok((status, Stage::ChunkSize));
+            let length = length.map_err(|_| wrong("not a length", bytes))?;
+            framing = Some(Stage::Sized(length));
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            framing = Some(Stage::ChunkSize);
+        } else if name.eq_ignore_ascii_case("mcp-session-id") {
+            session = Some(value.trim().to_owned());
         }
     }
-    Err(wrong("an answer of unknown length", bytes))
+    Ok(Head {
+        status,
+        framing: framing.ok_or_else(|| wrong("an answer of unknown length", bytes))?,
+        session,
+    })
 }
 
 #[cfg(test)]
@@ -235,6 +306,20 @@ mod tests {
                 "in pieces of {piece}"
             );
         }
+    }
+
+    #[test]
+    fn the_session_is_that_of_the_last_answer() {
+        let mut reader = Reader::new();
+        reader.input.extend_from_slice(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nMCP-Session-Id: a1\r\n\r\n{}\
+            HTTP/1.1 204 No Content\r\n\r\n",
+        );
+        assert!(reader.advance().expect("well formed"));
+        assert_eq!(reader.session.as_deref(), Some("a1"));
+        reader.begin();
+        assert!(reader.advance().expect("well formed"));
+        assert_eq!((reader.status, reader.session), (204, None));
     }
 
     #[test]

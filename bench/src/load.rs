@@ -1,6 +1,7 @@
 //! Load over HTTP: connections that each send a request when the last one is answered.
 
 use std::{
+    future::Future,
     io,
     time::{Duration, Instant},
 };
@@ -10,12 +11,11 @@ use tokio::task::JoinSet;
 use crate::{
     confirm::{Retry, state},
     http::Connection,
-    request::{Checks, FIRST_SERIAL, Kind, Request, next},
+    older::{self, Visit},
+    request::{Checks, FIRST_SERIAL, Kind, LANE_SERIALS, Request, next},
     server::Listening,
 };
 
-/// Serials that belong to one connection of a burst.
-const LANE_SERIALS: u32 = 1_000_000;
 /// How long a driven server may take to listen; an instrumented one is slow.
 const DRIVE_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -26,6 +26,12 @@ pub(crate) struct Burst {
     pub(crate) wall: Duration,
     /// Of every request, or of every call in two legs, in nanoseconds.
     pub(crate) latencies: Vec<u32>,
+}
+
+/// Something that is done again and again for the length of a burst.
+pub(crate) trait Repeated: Send + Sized + 'static {
+    /// Does it once, up to the answer.
+    fn exchange(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// One connection and the request that it repeats.
@@ -72,24 +78,26 @@ impl Lane {
         }
         Ok(())
     }
+}
 
-    pub(crate) async fn exchange(&mut self) -> io::Result<()> {
+impl Repeated for Lane {
+    async fn exchange(&mut self) -> io::Result<()> {
         self.send().await?;
         self.receive().await
     }
+}
 
-    /// Repeats the request until the deadline; gives itself back, so that the burst is over before
-    /// the server has a connection to close.
-    async fn repeat(mut self, deadline: Instant) -> io::Result<(Self, Vec<u32>)> {
-        let mut latencies = Vec::with_capacity(4096);
-        loop {
-            let start = Instant::now();
-            if start >= deadline {
-                return Ok((self, latencies));
-            }
-            self.exchange().await?;
-            latencies.push(nanoseconds(start.elapsed()));
+/// Repeats until the deadline; gives back what was repeated, so that the burst is over before the
+/// server has a connection to close.
+async fn repeat<R: Repeated>(mut lane: R, deadline: Instant) -> io::Result<(R, Vec<u32>)> {
+    let mut latencies = Vec::with_capacity(4096);
+    loop {
+        let start = Instant::now();
+        if start >= deadline {
+            return Ok((lane, latencies));
         }
+        lane.exchange().await?;
+        latencies.push(nanoseconds(start.elapsed()));
     }
 }
 
@@ -120,11 +128,33 @@ pub(crate) async fn burst(
     length: Duration,
 ) -> io::Result<Burst> {
     let lanes = open(server, kind, checks, connections).await?;
+    Ok(keep_busy(server, lanes, length).await?.0)
+}
+
+/// The same with so many sessions of revision 2025-11-25, each of which confirms.
+pub(crate) async fn older_burst(
+    server: &Listening,
+    sessions: u32,
+    length: Duration,
+) -> io::Result<Burst> {
+    let visits = older::open(server, sessions).await?;
+    let (burst, visits) = keep_busy(server, visits, length).await?;
+    for visit in visits {
+        visit.end().await?;
+    }
+    Ok(burst)
+}
+
+async fn keep_busy<R: Repeated>(
+    server: &Listening,
+    lanes: Vec<R>,
+    length: Duration,
+) -> io::Result<(Burst, Vec<R>)> {
     let cpu = server.process.cpu()?;
     let start = Instant::now();
     let mut running = JoinSet::new();
     for lane in lanes {
-        running.spawn(lane.repeat(start + length));
+        running.spawn(repeat(lane, start + length));
     }
     let (mut latencies, mut idle) = (Vec::new(), Vec::new());
     while let Some(joined) = running.join_next().await {
@@ -132,18 +162,29 @@ pub(crate) async fn burst(
         latencies.extend(measured);
         idle.push(lane);
     }
-    Ok(Burst {
+    let burst = Burst {
         cpu: server.process.cpu()?.since(cpu),
         wall: start.elapsed(),
         latencies,
-    })
+    };
+    Ok((burst, idle))
 }
 
 /// Sends `count` requests over one connection, and nothing else, to a server that may still be
 /// starting.
 pub(crate) async fn drive(port: u16, kind: Kind, checks: Checks, count: u32) -> io::Result<()> {
     let connection = Connection::open_soon(port, DRIVE_PATIENCE).await?;
-    let mut lane = Lane::new(connection, port, kind, checks, FIRST_SERIAL);
+    let lane = Lane::new(connection, port, kind, checks, FIRST_SERIAL);
+    count_down(lane, count).await
+}
+
+/// The same in one session of revision 2025-11-25, in which it confirms.
+pub(crate) async fn drive_older(port: u16, count: u32) -> io::Result<()> {
+    let connection = Connection::open_soon(port, DRIVE_PATIENCE).await?;
+    count_down(Visit::open(connection, port, FIRST_SERIAL).await?, count).await
+}
+
+async fn count_down(mut lane: impl Repeated, count: u32) -> io::Result<()> {
     for _ in 0..count {
         lane.exchange().await?;
     }

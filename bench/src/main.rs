@@ -12,6 +12,7 @@ mod cpu;
 mod http;
 mod load;
 mod memory;
+mod older;
 mod pipes;
 mod report;
 mod request;
@@ -55,6 +56,9 @@ enum Command {
         /// The server gives fixed answers: check their shape only.
         #[arg(long)]
         fixed: bool,
+        /// In a session of revision 2025-11-25; only `confirm` is sent that way.
+        #[arg(long)]
+        older: bool,
     },
     /// Print a port that is free at this moment.
     Port,
@@ -68,6 +72,9 @@ struct Options {
     /// A server whose answers are fixed, so that only their shape is checked; repeatable.
     #[arg(long, value_name = "NAME")]
     fixed: Vec<String>,
+    /// A server that knows no older revisions, and takes no part where they are spoken; repeatable.
+    #[arg(long, value_name = "NAME")]
+    modern: Vec<String>,
     /// The server that the others are compared with.
     #[arg(long, value_name = "NAME", default_value = "floor")]
     baseline: String,
@@ -117,7 +124,15 @@ async fn dispatch(cli: Cli) -> io::Result<()> {
             workload,
             count,
             fixed,
+            older: false,
         }) => load::drive(port, workload, Checks::unless(fixed), count).await,
+        Some(Command::Drive {
+            workload: Kind::Confirm,
+            port,
+            count,
+            ..
+        }) => load::drive_older(port, count).await,
+        Some(Command::Drive { .. }) => Err(io::Error::other("--older goes with confirm")),
         Some(Command::Port) => {
             println!("{}", server::free_port()?);
             Ok(())
@@ -127,9 +142,10 @@ async fn dispatch(cli: Cli) -> io::Result<()> {
 
 async fn measure(mut options: Options) -> io::Result<()> {
     for name in &options.fixed {
-        let named = options.servers.iter_mut().find(|s| s.name == *name);
-        let server = named.ok_or_else(|| io::Error::other(format!("no server named {name}")))?;
-        server.checks = Checks::Shape;
+        named(&mut options.servers, name)?.checks = Checks::Shape;
+    }
+    for name in &options.modern {
+        named(&mut options.servers, name)?.modern = true;
     }
     if options.servers.is_empty() && options.clients.is_empty() {
         return Err(io::Error::other(
@@ -173,4 +189,9 @@ async fn measure(mut options: Options) -> io::Result<()> {
         0 => Ok(()),
         failures => Err(io::Error::other(format!("{failures} measurements failed"))),
     }
+}
+
+fn named<'a>(servers: &'a mut [Server], name: &str) -> io::Result<&'a mut Server> {
+    let named = servers.iter_mut().find(|server| server.name == name);
+    named.ok_or_else(|| io::Error::other(format!("no server named {name}")))
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     clients::{Cost, Job},
+    contest::Bursts,
     load::Burst,
     memory::{self, Memory},
     workload::Workload,
@@ -31,7 +32,7 @@ struct Comparison {
     servers: Vec<Row<Figures>>,
 }
 
-/// One server: what was found, or what went wrong.
+/// One server: what was found, or what went wrong; neither if it takes no part.
 #[derive(Serialize)]
 struct Row<T> {
     server: String,
@@ -97,14 +98,13 @@ impl Report {
     }
 
     /// Takes the bursts of a workload and prints its table.
-    pub(crate) fn add(
-        &mut self,
-        workload: &Workload,
-        results: Vec<(String, io::Result<Vec<Burst>>)>,
-    ) {
+    pub(crate) fn add(&mut self, workload: &Workload, results: Vec<(String, Bursts)>) {
         let results = results.into_iter();
         let mut servers: Vec<_> = results
-            .map(|(server, bursts)| Row::new(server, bursts.and_then(|b| Figures::new(&b))))
+            .map(|(server, bursts)| match bursts {
+                Some(bursts) => Row::new(server, bursts.and_then(|b| Figures::new(&b))),
+                None => Row::absent(server),
+            })
             .collect();
         let base = servers
             .iter()
@@ -132,12 +132,15 @@ impl Report {
             "idle KiB".to_owned(),
             format!("after {} requests", memory::REQUESTS),
             format!("per call with {} open", memory::OPEN),
+            format!("per older session, {} idle", memory::SESSIONS),
         ];
         print("memory", &head, &self.memory, |memory| {
             vec![
                 memory.idle_kib.to_string(),
                 memory.worked_kib.to_string(),
                 format!("{:.1}", memory.open_call_kib),
+                (memory.older_session_kib)
+                    .map_or_else(|| "-".to_owned(), |kib| format!("{kib:.1}")),
             ]
         });
     }
@@ -227,6 +230,15 @@ impl<T> Row<T> {
             server,
             found,
             failure,
+        }
+    }
+
+    /// One that takes no part.
+    fn absent(server: String) -> Self {
+        Self {
+            server,
+            found: None,
+            failure: None,
         }
     }
 }
@@ -328,10 +340,8 @@ fn print<T>(title: &str, head: &[String], rows: &[Row<T>], cells: impl Fn(&T) ->
     for (row, cells) in rows.iter().zip(&cells) {
         match (cells, &row.failure) {
             (Some(cells), _) => line(&row.server, cells),
-            (None, failure) => {
-                let failure = failure.as_deref().unwrap_or("not measured");
-                println!("{:name$}  failed: {failure}", row.server);
-            }
+            (None, Some(failure)) => println!("{:name$}  failed: {failure}", row.server),
+            (None, None) => println!("{:name$}  takes no part", row.server),
         }
     }
 }
@@ -361,9 +371,13 @@ mod tests {
         };
         let mut report = Report::new("floor".to_owned(), "hyper".to_owned(), 1, 1);
         let results = vec![
-            ("floor".to_owned(), Ok(vec![burst(1000)])),
-            ("ours".to_owned(), Ok(vec![burst(1500)])),
-            ("broken".to_owned(), Err(io::Error::other("no answer"))),
+            ("floor".to_owned(), Some(Ok(vec![burst(1000)]))),
+            ("ours".to_owned(), Some(Ok(vec![burst(1500)]))),
+            (
+                "broken".to_owned(),
+                Some(Err(io::Error::other("no answer"))),
+            ),
+            ("absent".to_owned(), None),
         ];
         report.add(&crate::workload::WORKLOADS[0], results);
         assert_eq!(report.failures(), 1);
@@ -372,6 +386,7 @@ mod tests {
         assert_eq!(servers[1]["cpu_us"]["median"], 15.0);
         assert_eq!(servers[1]["ratio"]["least"], 1.5);
         assert_eq!(servers[2]["failure"], "no answer");
+        assert_eq!(servers[3], serde_json::json!({"server": "absent"}));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use memchr::memmem;
 const SERIAL: &str = "00000000";
 /// The first serial; all have the same number of digits.
 pub(crate) const FIRST_SERIAL: u32 = 10_000_000;
+/// Serials that belong to one connection of a burst.
+pub(crate) const LANE_SERIALS: u32 = 1_000_000;
 /// The last serial.
 const LAST_SERIAL: u32 = 99_999_999;
 /// The echoed text up to the serial.
@@ -118,9 +120,21 @@ impl Request {
         Self::new(kind, body(kind) + r#","requestState":""#)
     }
 
+    /// As a POST of a `confirm` in a session of an older revision, of which this is the head up to
+    /// the length of the body.
+    pub(crate) fn in_session(head: &str) -> Self {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{SERIAL},"method":"tools/call","params":{{"name":"confirm","arguments":{{"action":"{ACTION}{SERIAL}"}}}}}}"#
+        );
+        Self::new(Kind::Confirm, format!("{head}{}\r\n\r\n{body}", body.len()))
+    }
+
     fn new(kind: Kind, text: String) -> Self {
         let bytes = text.into_bytes();
-        let serials = memmem::find_iter(&bytes, SERIAL).collect();
+        // A head has none, whatever a server chose to call a session.
+        let body = memmem::find(&bytes, b"\r\n\r\n").unwrap_or(0);
+        let serials = memmem::find_iter(&bytes[body..], SERIAL);
+        let serials = serials.map(|at| body + at).collect();
         let start = memmem::find(&bytes, LEAD.as_bytes()).unwrap_or(0);
         let end = memchr::memchr(b'"', &bytes[start..]).map_or(start, |length| start + length);
         Self {

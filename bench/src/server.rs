@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     cpu::CpuTime,
     http::Connection,
-    load::Lane,
+    load::{Lane, Repeated},
     request::{Checks, FIRST_SERIAL, Kind},
     resident::resident_kib,
     workload::Heap,
@@ -32,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) name: String,
     command: String,
     pub(crate) checks: Checks,
+    /// Whether it knows no older revisions.
+    pub(crate) modern: bool,
 }
 
 impl FromStr for Server {
@@ -43,6 +45,7 @@ impl FromStr for Server {
             name,
             command,
             checks: Checks::Full,
+            modern: false,
         })
     }
 }

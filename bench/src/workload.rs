@@ -12,8 +12,13 @@ pub(crate) const CLIENTS: &str = "clients";
 /// What a server is started with; workloads of one stage share its processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    Http { fillers: usize, heap: Heap },
+    Http {
+        fillers: usize,
+        heap: Heap,
+    },
     Stdio,
+    /// Over HTTP, in sessions of revision 2025-11-25.
+    Older,
 }
 
 /// What a server's allocator does with large pieces of memory that it no longer needs.
@@ -28,7 +33,7 @@ pub(crate) enum Heap {
 }
 
 /// The stages, in the order in which they are run.
-pub(crate) const STAGES: [Stage; 4] = [PLAIN, LARGE, FULL, Stage::Stdio];
+pub(crate) const STAGES: [Stage; 5] = [PLAIN, LARGE, FULL, Stage::Stdio, Stage::Older];
 const PLAIN: Stage = Stage::Http {
     fillers: 0,
     heap: Heap::Free,
@@ -49,12 +54,12 @@ pub(crate) struct Workload {
     pub(crate) title: &'static str,
     pub(crate) stage: Stage,
     pub(crate) kind: Kind,
-    /// How many requests are under way at a time: connections, or lines in flight.
+    /// How many requests are under way at a time: connections, lines in flight, or sessions.
     pub(crate) width: u32,
 }
 
 /// Every workload but memory and clients.
-pub(crate) const WORKLOADS: [Workload; 11] = [
+pub(crate) const WORKLOADS: [Workload; 13] = [
     Workload {
         name: "echo-1",
         title: "echo over HTTP, 1 connection",
@@ -129,6 +134,20 @@ pub(crate) const WORKLOADS: [Workload; 11] = [
         name: "stdio-confirm-32",
         title: "confirm over stdio, two legs each, 32 in flight",
         stage: Stage::Stdio,
+        kind: Kind::Confirm,
+        width: 32,
+    },
+    Workload {
+        name: "older-confirm-1",
+        title: "confirm of 2025-11-25, asked on the call's stream, 1 session",
+        stage: Stage::Older,
+        kind: Kind::Confirm,
+        width: 1,
+    },
+    Workload {
+        name: "older-confirm-32",
+        title: "confirm of 2025-11-25, asked on the call's stream, 32 sessions",
+        stage: Stage::Older,
         kind: Kind::Confirm,
         width: 32,
     },

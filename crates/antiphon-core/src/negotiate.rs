@@ -55,19 +55,25 @@ pub enum Era {
 }
 
 /// Which rules a message is read by, where both are served (wire.md 10.1, steps 6 and 17). The
-/// body decides; the header only where the body says nothing.
-pub fn era(message: &Message<'_>, header: Header<'_>) -> Era {
-    let opens = message.method() == "initialize";
+/// body decides; the header is looked for only where the body says nothing.
+pub fn era<'h>(message: &Message<'_>, header: impl FnOnce() -> Header<'h>) -> Era {
+    let opens = || message.method() == "initialize";
     let is_legacy = |text: &str| Version::LEGACY.iter().any(|it| it.as_str() == text);
     let is_modern = |text: &str| Version::MODERN.iter().any(|it| it.as_str() == text);
-    match (&message.params.meta.version, header) {
+    let is_older = match &message.params.meta.version {
         // ERA-S-04: unless it names a revision that has it.
-        (Slot::Text(version), _) if opens && is_legacy(version) => Era::Legacy,
-        (Slot::Absent, Header::None | Header::Absent) => Era::Legacy,
-        (Slot::Absent, Header::Value(text)) if is_legacy(text) => Era::Legacy,
-        // AMB-05: a handshake under a version that nobody knows is one all the same.
-        (Slot::Absent, Header::Value(text)) if opens && !is_modern(text) => Era::Legacy,
-        _ => Era::Modern,
+        Slot::Text(version) => opens() && is_legacy(version),
+        Slot::Null | Slot::Other => false,
+        Slot::Absent => match header() {
+            Header::None | Header::Absent => true,
+            // AMB-05: a handshake under a version that nobody knows is one all the same.
+            Header::Value(text) => is_legacy(text) || (opens() && !is_modern(text)),
+            Header::Malformed => false,
+        },
+    };
+    match is_older {
+        true => Era::Legacy,
+        false => Era::Modern,
     }
 }
 
@@ -379,7 +385,7 @@ mod tests {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"a":1{meta}}}}}"#
             );
-            era(&Message::parse(&text).expect("JSON"), header)
+            era(&Message::parse(&text).expect("JSON"), || header)
         };
         let modern = meta(r#""2026-07-28""#, CAPS);
         let older = meta(r#""2025-11-25""#, "");

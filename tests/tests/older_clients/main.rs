@@ -6,3 +6,4 @@ mod faults;
 mod handshake;
 mod questions;
 mod shapes;
+mod streams;

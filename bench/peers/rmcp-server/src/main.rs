@@ -1,12 +1,13 @@
 //! The contract's tools on rmcp, arranged in rmcp's favour: one tool table for all requests, and
-//! plain JSON answers, which cost it less than its default of an event stream per request.
+//! plain JSON answers, which cost it less than its default of an event stream per request. Clients
+//! of 2025-11-25 have sessions, and are asked on the stream of their call.
 
-use std::{io, process::ExitCode, sync::Arc, time::Duration};
+use std::{fmt::Display, io, process::ExitCode, sync::Arc, time::Duration};
 
 use contract::{Flags, Transport};
 use hyper_util::service::TowerToHyperService;
 use rmcp::{
-    ErrorData, ServerHandler, ServiceExt,
+    ErrorData, RoleServer, ServerHandler, ServiceExt,
     handler::server::{
         router::tool::{ToolRoute, ToolRouter},
         tool::{InputResponses, RequestState},
@@ -15,15 +16,17 @@ use rmcp::{
     model::{
         CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
         ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, JsonObject,
-        RequestStateCodec, SealOptions, ServerCapabilities, ServerConfig, Tool,
+        ProtocolVersion, RequestStateCodec, SealOptions, ServerCapabilities, ServerConfig, Tool,
     },
     schemars::{self, JsonSchema},
+    service::RequestContext,
     tool, tool_handler, tool_router,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
@@ -97,7 +100,15 @@ impl Peer {
         Parameters(Confirm { action }): Parameters<Confirm>,
         RequestState(sealed): RequestState,
         InputResponses(answers): InputResponses,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let version = context.protocol_version();
+        if version.is_some_and(|version| version < ProtocolVersion::V_2026_07_28) {
+            let answer = context.peer.create_elicitation(form(&action)).await;
+            let answer = answer.map_err(internal)?;
+            let answer = serde_json::to_value(answer).map_err(internal)?;
+            return Ok(outcome(agreed(&answer), &action));
+        }
         let bound = format!("tools/call\0confirm\0{action}");
         let Some(sealed) = sealed else {
             return self.ask(action, &bound);
@@ -109,20 +120,12 @@ impl Peer {
         let Some(answer) = answers.as_ref().and_then(|all| all.get("confirm")) else {
             return self.ask(action, &bound);
         };
-        let agreed = answer["action"] == "accept" && answer["content"]["ok"] == true;
-        Ok(match agreed && state.step == "confirm" {
-            true => text(format!("done: {}", state.action)),
-            false => text("refused"),
-        })
+        let agreed = agreed(answer) && state.step == "confirm";
+        Ok(outcome(agreed, &state.action))
     }
 
     fn ask(&self, action: String, bound: &str) -> Result<CallToolResponse, ErrorData> {
-        let schema = ElicitationSchema::builder().required_bool("ok").build();
-        let form = ElicitRequestParams::FormElicitationParams {
-            meta: None,
-            message: format!("Run {action}?"),
-            requested_schema: schema.expect("the schema is well formed"),
-        };
+        let form = form(&action);
         let state = State {
             step: "confirm".to_owned(),
             action,
@@ -134,12 +137,36 @@ impl Peer {
         let sealed = self
             .codec
             .seal_json_with(&state, &options)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            .map_err(internal)?;
         let mut questions = InputRequests::new();
         let question = InputRequest::Elicitation(ElicitRequest::new(form));
         questions.insert("confirm".to_owned(), question);
         Ok(InputRequiredResult::new(Some(questions), Some(sealed)).into())
     }
+}
+
+fn form(action: &str) -> ElicitRequestParams {
+    let schema = ElicitationSchema::builder().required_bool("ok").build();
+    ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: format!("Run {action}?"),
+        requested_schema: schema.expect("the schema is well formed"),
+    }
+}
+
+fn agreed(answer: &Value) -> bool {
+    answer["action"] == "accept" && answer["content"]["ok"] == true
+}
+
+fn outcome(agreed: bool, action: &str) -> CallToolResponse {
+    match agreed {
+        true => text(format!("done: {action}")),
+        false => text("refused"),
+    }
+}
+
+fn internal(error: impl Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 fn text(text: impl Into<String>) -> CallToolResponse {

@@ -43,7 +43,7 @@ pub(crate) fn concerns(message: &Message<'_>, shape: Shape, inbound: &Inbound) -
         && match shape {
             Shape::Request | Shape::Notification => {
                 let headers = inbound.http.as_ref().map(|parts| &parts.headers);
-                negotiate::era(message, version_header(headers)) == Era::Legacy
+                negotiate::era(message, || version_header(headers)) == Era::Legacy
                     || (shape == Shape::Notification && names_session(message, inbound))
             }
             Shape::Response => true,

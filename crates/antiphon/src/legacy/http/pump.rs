@@ -46,7 +46,7 @@ struct Pump {
 
 impl Calls {
     /// Answers these calls with a stream, and runs on whoever reads it.
-    pub(crate) fn stream(self, around: Around<'_>) -> Option<Reader> {
+    pub(crate) fn stream(self, around: Around<'_>, context: &Context<'_>) -> Option<Reader> {
         let hosted = self.hosted.clone()?;
         let retry = self
             .slots
@@ -56,7 +56,8 @@ impl Calls {
         let seat = hosted.attach(stream, None).ok()?;
         let reader = Reader::new(hosted.clone(), seat, Kind::Response, around);
         let mut pump = Pump::new(self, hosted, Some(stream), around);
-        // What was said already is there when the stream is first read.
+        // What was said already is there when the stream is first read, and leaves with its head.
+        pump.forward_waiting(context);
         pump.settle_finished();
         pump.run_on(around.unattended);
         Some(reader)
@@ -84,6 +85,14 @@ impl Pump {
     fn run_on(self, unattended: &Unattended) {
         if self.slots.iter().any(|slot| slot.running.is_some()) {
             unattended.run(self);
+        }
+    }
+
+    /// Says what calls that go on have to say so far.
+    fn forward_waiting(&self, context: &Context<'_>) {
+        for slot in self.slots.iter().filter(|slot| slot.running.is_some()) {
+            let messages = slot.outbox.take(context);
+            forward(messages, &self.hosted, self.stream, &slot.outbox);
         }
     }
 

@@ -1,6 +1,7 @@
 //! [`Streams`]: all streams of one session, within the bytes they may hold.
 
 use std::{
+    collections::VecDeque,
     sync::atomic::{AtomicUsize, Ordering},
     task::Waker,
     time::Duration,
@@ -16,7 +17,9 @@ use super::{
 /// Those that are open, and those that a client may still come back for; the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    all: Vec<Stream>,
+    all: VecDeque<Stream>,
+    /// How many of them are standalone.
+    standalone: usize,
     /// The last stream, and the last connection, that there was.
     last: u64,
     turns: u64,
@@ -55,7 +58,8 @@ impl Streams {
     pub(super) fn open(&mut self, kind: Kind, now: Instant, budget: Budget<'_>) -> u64 {
         self.make_room(None, STREAM_COST, budget);
         self.last += 1;
-        self.all.push(Stream::new(self.last, kind, now));
+        self.all.push_back(Stream::new(self.last, kind, now));
+        self.standalone += usize::from(kind == Kind::Standalone);
         self.grow(STREAM_COST, budget);
         self.last
     }
@@ -166,6 +170,9 @@ impl Streams {
 
     /// Standalone streams beyond what a session may have open.
     fn end_oldest(&mut self, most: usize, now: Instant) {
+        if self.standalone <= most {
+            return;
+        }
         let open =
             |stream: &&mut Stream| stream.kind == Kind::Standalone && stream.reader.is_some();
         while self.all.iter_mut().filter(open).count() > most {
@@ -199,6 +206,10 @@ impl Streams {
 
     /// The standalone stream that messages go to: the one that was begun to be read last.
     pub(super) fn newest(&self) -> Option<u64> {
+        if self.standalone == 0 {
+            // Answers that are kept for those who come back can be many.
+            return None;
+        }
         let open = |stream: &&Stream| stream.kind == Kind::Standalone && !stream.closed;
         let turn = |stream: &Stream| Some((stream.reader.as_ref()?.turn, stream.number));
         self.all
@@ -246,7 +257,7 @@ impl Streams {
         gone.into_iter()
             .for_each(|stream| self.forget(stream, budget));
         if self.all.is_empty() {
-            self.all = Vec::new();
+            self.all = VecDeque::new();
         }
     }
 
@@ -311,10 +322,11 @@ impl Streams {
     }
 
     fn forget(&mut self, stream: u64, budget: Budget<'_>) {
-        let Some(at) = self.all.iter().position(|it| it.number == stream) else {
+        let at = self.all.binary_search_by_key(&stream, |it| it.number);
+        let Some(mut gone) = at.ok().and_then(|at| self.all.remove(at)) else {
             return;
         };
-        let mut gone = self.all.remove(at);
+        self.standalone -= usize::from(gone.kind == Kind::Standalone);
         gone.wake();
         self.shrink(gone.bytes(), budget);
     }
@@ -368,6 +380,9 @@ mod tests {
             let done = act(&mut self.streams, self.now, budget);
             let held: usize = self.streams.all.iter().map(Stream::bytes).sum();
             assert_eq!(self.streams.bytes, held, "what is held is known");
+            let standalone = |stream: &&Stream| stream.kind == Kind::Standalone;
+            let standalone = self.streams.all.iter().filter(standalone).count();
+            assert_eq!(self.streams.standalone, standalone);
             assert_eq!(self.total.load(Ordering::Relaxed), held);
             done
         }

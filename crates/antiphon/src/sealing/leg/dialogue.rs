@@ -51,8 +51,8 @@ pub(crate) struct Dialogue {
 pub(crate) struct Run {
     pub(crate) asking: Asking,
     secret: Secret,
-    /// Nothing while another has it.
-    digester: Option<Digester>,
+    /// Nothing while another has it. It is large, and all of this is moved.
+    digester: Option<Box<Digester>>,
     /// How long to wait before the client comes back, and what asked for that.
     later: Option<(Duration, &'static str)>,
     /// What steps build upon besides what this asks, if there is a journal.
@@ -223,11 +223,11 @@ impl Dialogue {
     }
 
     /// The secret of the call, and what makes digests of it.
-    pub(super) fn secret(&self) -> (Secret, Digester) {
+    pub(super) fn secret(&self) -> (Secret, Box<Digester>) {
         let mut run = self.run();
         let secret = run.secret.clone();
         let digester = run.digester.take();
-        let digester = digester.unwrap_or_else(|| secret.digester());
+        let digester = digester.unwrap_or_else(|| Box::new(secret.digester()));
         (secret, digester)
     }
 
@@ -266,7 +266,7 @@ impl Dialogue {
 
 impl Run {
     fn digester(&mut self) -> &mut Digester {
-        self.digester.get_or_insert_with(|| self.secret.digester())
+        (self.digester).get_or_insert_with(|| Box::new(self.secret.digester()))
     }
 
     /// What a question is known by.

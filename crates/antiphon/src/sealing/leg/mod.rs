@@ -77,7 +77,7 @@ struct Opened {
     /// Whether something was asked or done that later rounds have to know.
     carries: bool,
     /// What the dialogue begins with, and makes digests with.
-    ledger: Mutex<(Ledger, Option<Digester>)>,
+    ledger: Mutex<(Ledger, Option<Box<Digester>>)>,
     answers: Fingerprint,
 }
 
@@ -222,7 +222,12 @@ impl<'a> Leg<'a> {
 }
 
 impl Opened {
-    fn new(claims: Claims, mut ledger: Ledger, digester: Digester, answers: Fingerprint) -> Self {
+    fn new(
+        claims: Claims,
+        mut ledger: Ledger,
+        digester: Box<Digester>,
+        answers: Fingerprint,
+    ) -> Self {
         Self {
             state: ledger.state.take(),
             rounds: ledger.rounds.unwrap_or(claims.round),
@@ -233,7 +238,7 @@ impl Opened {
         }
     }
 
-    fn take(&self) -> (Ledger, Option<Digester>) {
+    fn take(&self) -> (Ledger, Option<Box<Digester>>) {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut ledger)
     }

@@ -68,7 +68,7 @@ impl<'a> Leg<'a> {
         state: &str,
         answers: &Answers<'_>,
         flow: &mut Option<Secret>,
-    ) -> Result<(Claims, Ledger, Digester), Trouble> {
+    ) -> Result<(Claims, Ledger, Box<Digester>), Trouble> {
         let settings = self.settings;
         if let Some(kept) = call.aside.and_then(|aside| aside.held.take()) {
             return self.go_on(&kept, flow);
@@ -83,7 +83,7 @@ impl<'a> Leg<'a> {
             .map_err(|_| Refusal::AmbiguousArguments)?;
         let request = self.request(&arguments, &principal);
         let now = settings.now();
-        let mut digester = claims.secret.digester();
+        let mut digester = Box::new(claims.secret.digester());
         claims.check(&request, settings.audiences(), now, &mut digester)?;
         let ledger = match Body::read(body)? {
             Body::Ledger(ledger) => ledger,
@@ -110,13 +110,13 @@ impl<'a> Leg<'a> {
         &self,
         kept: &[u8],
         flow: &mut Option<Secret>,
-    ) -> Result<(Claims, Ledger, Digester), Trouble> {
+    ) -> Result<(Claims, Ledger, Box<Digester>), Trouble> {
         let (claims, body) = Claims::read(kept)?;
         *flow = Some(claims.secret.clone());
         if self.settings.now() >= claims.deadline {
             return Err(Refusal::Overdue.into());
         }
-        let digester = claims.secret.digester();
+        let digester = Box::new(claims.secret.digester());
         match Body::read(body)? {
             Body::Ledger(ledger) => Ok((claims, ledger, digester)),
             Body::Elsewhere(_) => Err(Refusal::Contents.into()),

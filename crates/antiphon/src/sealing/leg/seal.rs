@@ -51,7 +51,7 @@ impl Leg<'_> {
                     Some(opened) => opened.claims.secret.clone(),
                     None => Secret::new(*secret),
                 };
-                let digester = secret.digester();
+                let digester = Box::new(secret.digester());
                 (secret, digester)
             }
         };

@@ -264,8 +264,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                         Ok(body) => {
                             this.body.set(None);
                             let principal = reading.principal.take();
-                            let parts = this.parts.take().expect("taken only to run");
-                            *this.step = run(this.shared, body, parts, principal);
+                            *this.step = run(this.shared, body, this.parts, principal);
                             continue;
                         }
                     }
@@ -306,7 +305,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                     let turn = ready!(waiting.poll(context));
                     let calls = calls.take().expect("it was there just now");
                     match turn {
-                        Turn::Stream => match calls.stream(this.shared.around()) {
+                        Turn::Stream => match calls.stream(this.shared.around(), context) {
                             Some(reader) => events(Body::read(reader)),
                             None => events(Body::empty()),
                         },
@@ -329,37 +328,56 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
     }
 }
 
-/// Begins to run what a body holds.
-fn run(shared: &Shared, body: Bytes, parts: Parts, principal: Option<Arc<Principal>>) -> Step {
-    let call = |body: Bytes, parts: Parts, principal: Option<Arc<Principal>>| {
-        let outbox = Arc::new(Outbox::new());
-        let inbound = Inbound {
-            body,
-            transport: Transport::Http,
-            http: Some(parts),
-            principal,
-            in_flight: None,
-            mounted: shared.mounted,
-            legacy: shared.older.clone().map(Way::Http),
-        };
-        let answer = dispatch::answer(shared.endpoint.clone(), inbound, outbox.clone());
-        Running {
-            answer: Box::pin(answer),
-            outbox,
+/// Begins to run what a body holds. The head of the request stays where it is until it is moved to
+/// where it is used: it is large.
+fn run(
+    shared: &Shared,
+    body: Bytes,
+    parts: &mut Option<Parts>,
+    principal: Option<Arc<Principal>>,
+) -> Step {
+    let post = match (&shared.older, &parts) {
+        (Some(older), Some(parts)) => {
+            older::split(older, &body, &parts.headers, principal.as_deref())
         }
-    };
-    let post = match &shared.older {
-        None => Post::One,
-        Some(older) => older::split(older, &body, &parts.headers, principal.as_deref()),
+        _ => Post::One,
     };
     match post {
-        Post::One => Step::Running(Some(call(body, parts, principal))),
+        Post::One => Step::Running(Some(call(shared, body, parts.take(), principal))),
         Post::Refused(answer) => Step::Ready(Some(whole(answer))),
         Post::Many(messages, hosted) => {
             let messages = messages.into_iter();
-            let calls = messages.map(|body| call(body, parts.clone(), principal.clone()));
+            let calls = messages.map(|body| call(shared, body, parts.clone(), principal.clone()));
             Step::Calls(Some(Box::new(Calls::batch(calls.collect(), hosted))))
         }
+    }
+}
+
+/// Begins to run one message.
+#[inline]
+fn call(
+    shared: &Shared,
+    body: Bytes,
+    http: Option<Parts>,
+    principal: Option<Arc<Principal>>,
+) -> Running {
+    let outbox = Arc::new(Outbox::new());
+    let inbound = Inbound {
+        body,
+        transport: Transport::Http,
+        http,
+        principal,
+        in_flight: None,
+        mounted: shared.mounted,
+        legacy: shared.older.clone().map(Way::Http),
+    };
+    Running {
+        answer: Box::pin(dispatch::answer(
+            shared.endpoint.clone(),
+            inbound,
+            outbox.clone(),
+        )),
+        outbox,
     }
 }
 
