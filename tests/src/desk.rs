@@ -15,6 +15,7 @@ use tokio::{
 use crate::{socket, until};
 
 /// One thing that it does for a request.
+#[derive(Debug, Clone)]
 pub enum Step {
     /// Writes this as it is.
     Write(String),

@@ -38,6 +38,26 @@ async fn what_the_server_says_of_its_own_accord_is_heard() {
     assert_eq!(desk.of("DELETE").len(), 0);
 }
 
+/// Many servers lose what they ask there while nobody listens, so the first request waits until
+/// the stream is open; but not for a server that never says whether it has one.
+#[tokio::test]
+async fn the_client_listens_before_it_asks() {
+    for (head, listens) in [(wait(300), true), (Step::Hold, false)] {
+        let desk = Desk::start(move |asked, _| match &*asked.verb {
+            "GET" => vec![head.clone(), events(), Step::Hold],
+            _ => usual(asked),
+        })
+        .await;
+        let began = std::time::Instant::now();
+        let client = Client::settled(&desk).await;
+        let waited = began.elapsed();
+        assert!(waited >= Duration::from_millis(250), "{waited:?}");
+        assert_eq!(desk.of("GET").len(), 1);
+        client.call(1).await.expect("an answer");
+        assert!(listens || waited < Duration::from_secs(10), "{waited:?}");
+    }
+}
+
 #[tokio::test]
 async fn it_ends_with_its_session() {
     for closes in [true, false] {
