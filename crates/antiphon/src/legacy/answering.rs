@@ -115,7 +115,10 @@ async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
                 "notifications/initialized" => channel.begin_telling(),
                 // Whatever runs on the channel can be cancelled, in either era.
                 "notifications/cancelled" => return None,
-                _ => tracing::debug!(method, "a notification that means nothing here; ignored"),
+                method => {
+                    let method = &*negotiate::shown(method);
+                    tracing::debug!(method, "a notification that means nothing here; ignored");
+                }
             }
             Some(Answer::Nothing)
         }

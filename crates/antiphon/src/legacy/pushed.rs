@@ -21,6 +21,7 @@ use tokio::{
 use super::{
     asked::Said,
     session::{Mute, Session},
+    settings::after,
 };
 use crate::engine::outbox::Outbox;
 
@@ -47,6 +48,8 @@ pub(crate) enum Cannot {
     TimedOut(Duration),
     /// The session is over.
     Gone,
+    /// The call is over, or its client wants no answer any more.
+    Over,
 }
 
 impl fmt::Display for Cannot {
@@ -84,6 +87,7 @@ impl fmt::Display for Cannot {
                 write!(f, "the client did not answer within {} s", after.as_secs())
             }
             Self::Gone => f.write_str("the session is over"),
+            Self::Over => f.write_str("the call is over, or was cancelled"),
         }
     }
 }
@@ -143,7 +147,7 @@ impl Asker {
         let (method, params) =
             legacy::question(request, version, elicitation_id).map_err(Cannot::Unknown)?;
         let began = Instant::now();
-        let deadline = until.min(began + self.answer);
+        let deadline = until.min(after(began, self.answer));
         let (id, answer) = self.session.asked.enter();
         let pushed = Pushed {
             asker: self.clone(),
@@ -157,7 +161,11 @@ impl Asker {
         if let Err(error) = write::server_request(&mut message, id, method, &params) {
             return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
         }
-        self.outbox.ask(id, message);
+        // Of a call that is over nobody is asked anything.
+        if !self.outbox.ask(id, message) {
+            self.session.asked.forget(id);
+            return Err(Cannot::Over);
+        }
         Ok(pushed)
     }
 
@@ -172,7 +180,7 @@ impl Asker {
             Some(Kind::Url) => Some(elicitation_id()?),
             _ => None,
         };
-        let far = Instant::now() + self.answer;
+        let far = after(Instant::now(), self.answer);
         self.push(request, id.as_deref(), far)?.await
     }
 }
@@ -217,6 +225,10 @@ impl Future for Pushed {
                 Ok(Said::Error(error)) => Err(Cannot::Error(error)),
                 Err(_) => Err(Cannot::Gone),
             });
+        }
+        // One that runs to its end is not dropped, and would wait for who does not answer.
+        if this.asker.outbox.is_cancelled() {
+            return Poll::Ready(Err(Cannot::Over));
         }
         match this.deadline.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(Cannot::TimedOut(this.longest))),
