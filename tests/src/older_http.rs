@@ -185,16 +185,16 @@ impl Older {
 
 /// A request as older clients send it.
 pub fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+    let mut message = json!({"jsonrpc": "2.0", "id": id.into(), "method": method});
+    message["params"] = params;
+    message
 }
 
 /// A `tools/call` as older clients send it.
 pub fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
-    request(
-        id,
-        "tools/call",
-        json!({"name": tool, "arguments": arguments}),
-    )
+    let mut params = json!({"name": tool});
+    params["arguments"] = arguments;
+    request(id, "tools/call", params)
 }
 
 /// The same with a progress token.

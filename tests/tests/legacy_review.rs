@@ -1,12 +1,19 @@
 //! Older clients that mean harm, or have bad luck: what they must not be able to do.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use antiphon::{
     Answer, Ask, Call, Form, Resource, Server as Desk, Stop,
     http::{Sessions, service},
     legacy::Shim,
-    raw::Endpoint,
+    raw::{self, Answering, Endpoint, Error, Service},
+    types::{Implementation, ServerCapabilities, SubscriptionFilter},
 };
 use antiphon_tests::{
     harbour,
@@ -257,4 +264,184 @@ async fn browsers_are_shown_the_session_where_there_is_one() {
         shown(client.request("POST", open)).await,
         "www-authenticate, retry-after, mcp-session-id"
     );
+}
+
+/// SHIM-S-07: also of calls that ask in the middle of their handlers.
+#[tokio::test]
+async fn so_many_calls_wait_in_their_handlers_and_no_more() {
+    for way in WAYS {
+        let wait = async |call: Call| match call.elicit("One?").await? {
+            Answer::Accept(Confirm { ok }) => Ok(ok.to_string()),
+            _ => Err(Stop::fail("no")),
+        };
+        let desk = Desk::new("desk", "1").tool("wait", wait);
+        let desk: Endpoint = desk.shim(Shim::new().waiting_calls(1)).into();
+        let mut older = Older::open(way, desk.clone(), "2025-11-25").await;
+        let first = older.begin("tools/call", json!({"name": "wait"})).await;
+        let asked = older.hear().await;
+        assert_eq!(desk.waiting_calls(), 1, "{way:?}");
+        let (_, refused) = older.call("wait", json!({}), older::never).await;
+        assert_eq!(refused["result"]["isError"], true, "{refused}");
+        let yes = json!({"action": "accept", "content": {"ok": true}});
+        older
+            .say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}))
+            .await;
+        let (_, response) = older.finish(first, older::never).await;
+        assert_eq!(response["result"]["content"][0]["text"], "true");
+        until(|| desk.waiting_calls() == 0).await;
+    }
+}
+
+/// LEG-B-03, LEG-B-04: whose id it is depends on who sent it.
+#[tokio::test]
+async fn ids_are_their_senders() {
+    for way in WAYS {
+        let mut older = Older::open(way, desk(Shim::new()).0, "2025-11-25").await;
+        older.ask("ping", json!({})).await;
+        let call = older.begin("tools/call", json!({"name": "once"})).await;
+        let asked = older.hear().await;
+        let question = asked["id"].as_i64().expect("a number");
+        assert_ne!(question, call);
+        // Neither is a request of the client's cancelled by the id of a question, nor a question
+        // answered by that of a request.
+        older
+            .notify("notifications/cancelled", json!({"requestId": question}))
+            .await;
+        let yes = json!({"action": "accept", "content": {"ok": true}});
+        for other in [
+            json!(call),
+            json!(question.to_string()),
+            json!(0),
+            json!(-1),
+        ] {
+            older
+                .say(&json!({"jsonrpc": "2.0", "id": other, "result": yes}))
+                .await;
+        }
+        let ping = json!({"jsonrpc": "2.0", "id": question, "method": "ping"});
+        older.say(&ping).await;
+        let pong = older.hear().await;
+        assert_eq!(
+            (&pong["id"], &pong["result"]),
+            (&json!(question), &json!({}))
+        );
+        older
+            .say(&json!({"jsonrpc": "2.0", "id": question, "result": yes}))
+            .await;
+        let (_, response) = older.finish(call, older::never).await;
+        assert_eq!(response["result"]["content"][0]["text"], "true", "{way:?}");
+    }
+}
+
+/// LFEAT-B-01: who has no tasks runs the call.
+#[tokio::test]
+async fn a_task_that_nobody_offered_is_a_call() {
+    for way in WAYS {
+        let mut older = Older::open(way, desk(Shim::new()).0, "2025-11-25").await;
+        let params = json!({"name": "once", "task": {"ttl": 1000}});
+        let id = older.begin("tools/call", params).await;
+        let (_, response) = older.finish(id, |_| accept(json!({"ok": true}))).await;
+        assert_eq!(response["result"]["content"][0]["text"], "true", "{way:?}");
+    }
+}
+
+/// LHTTP-S-02: a web page that is not welcome neither reads nor ends a session.
+#[tokio::test]
+async fn strangers_reach_no_session() {
+    let server = Server::start(service(harbour::endpoint())).await;
+    let client = Web::open(server.address, "2025-11-25").await;
+    let ping = request(1, "ping", json!({})).to_string();
+    for (verb, body) in [("GET", ""), ("DELETE", ""), ("POST", &*ping)] {
+        let mut request = client.request(verb, body.to_owned());
+        let origin = "https://evil.example".parse().expect("a header");
+        request.headers_mut().insert("origin", origin);
+        assert_eq!(client.send(request).await.status, 403, "{verb}");
+    }
+    assert_eq!(
+        client.post(&request(2, "ping", json!({}))).await.status,
+        200
+    );
+}
+
+/// A call that only waits, for a link that is not used, does not hold up the end.
+#[tokio::test]
+async fn a_server_that_stops_does_not_wait_for_what_is_put_off() {
+    let later = async |ask: Ask| {
+        ask.later(Duration::from_millis(10))?;
+        Ok::<_, Stop>("never")
+    };
+    let desk: Endpoint = Desk::new("desk", "1").tool("later", later).into();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = antiphon::http::serve(listener, service(desk.clone()))
+        .with_graceful_shutdown(async move { _ = stopped.await });
+    let serving = tokio::spawn(serving.into_future());
+    let client = Web::open(address, "2025-11-25").await;
+    let mut stream = client.streamed(1, "later", json!({})).await;
+    stream.next().await.expect("primed");
+    stop.send(()).expect("serving");
+    let answer = stream.message().await;
+    assert_eq!(answer.data["result"]["isError"], true, "{answer:?}");
+    drop(stream);
+    let ended = tokio::time::timeout(Duration::from_secs(10), serving).await;
+    ended.expect("soon").expect("no panic").expect("served");
+}
+
+/// What a session hears of is settled slowly, or not at first.
+struct Hesitant {
+    heard: AtomicUsize,
+    go: Semaphore,
+}
+
+struct Shared(Arc<Hesitant>);
+
+impl Service for Shared {
+    fn about(&self) -> raw::About {
+        raw::About::new(Implementation::new("hesitant", "1"))
+            .capabilities(ServerCapabilities::new().tools(true))
+    }
+
+    fn listen<'a>(
+        &'a self,
+        _: &'a raw::Call<'a>,
+        filter: SubscriptionFilter,
+    ) -> Answering<'a, SubscriptionFilter> {
+        Box::pin(async move {
+            if self.0.heard.fetch_add(1, Ordering::SeqCst) == 0 {
+                return Err(Error::internal("Not yet"));
+            }
+            self.0.go.acquire().await.expect("never closed").forget();
+            Ok(filter)
+        })
+    }
+}
+
+/// LEG-S-01: who is told that there is no session has none, and of two there is one.
+#[tokio::test]
+async fn a_handshake_is_what_its_answer_says() {
+    for way in [Wire::Memory, Wire::Stdio] {
+        let service = Arc::new(Hesitant {
+            heard: AtomicUsize::new(0),
+            go: Semaphore::new(0),
+        });
+        let mut older = Older::silent(way, Shared(service.clone())).await;
+        let params = |version: &str| {
+            json!({"protocolVersion": version, "capabilities": {},
+            "clientInfo": {"name": "a", "version": "1"}})
+        };
+        let failed = older.ask("initialize", params("2025-11-25")).await;
+        assert_eq!(failed["error"]["code"], -32603, "{failed}");
+        older.begin("initialize", params("2025-06-18")).await;
+        older.begin("initialize", params("2025-03-26")).await;
+        until(|| service.heard.load(Ordering::SeqCst) == 3).await;
+        service.go.add_permits(2);
+        let mut opened = 0;
+        for _ in 0..2 {
+            opened += usize::from(older.hear().await.get("result").is_some());
+        }
+        assert_eq!(opened, 1, "{way:?}");
+    }
 }

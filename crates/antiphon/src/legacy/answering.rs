@@ -59,12 +59,11 @@ fn names_session(message: &Message<'_>, inbound: &Inbound) -> bool {
 /// The id of an error that is nobody's: none at all, or `null` for a client that cannot do
 /// without (LEG-S-07).
 pub(crate) fn nobody(inbound: &Inbound) -> Option<&'static str> {
-    let version = match inbound.legacy.as_ref()? {
-        Way::Channel(channel) => return channel.nobody(),
+    match inbound.legacy.as_ref()? {
+        Way::Channel(channel) => channel.nobody(),
         #[cfg(feature = "http")]
-        Way::Http(table) => super::http::version(table, inbound)?,
-    };
-    unaddressed(version)
+        Way::Http(table) => unaddressed(super::http::version(table, inbound)?),
+    }
 }
 
 /// The same, of a client of this revision.

@@ -23,11 +23,12 @@ use super::{
     session::{Mute, Session},
     settings::after,
 };
-use crate::engine::outbox::Outbox;
+use crate::engine::{endpoint::Endpoint, outbox::Outbox};
 
 /// The way from a call to its client, for whoever asks something while the call waits.
 #[derive(Clone)]
 pub(crate) struct Asker {
+    pub(super) endpoint: Endpoint,
     pub(super) session: Arc<Session>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) answer: Duration,
@@ -48,6 +49,8 @@ pub(crate) enum Cannot {
     TimedOut(Duration),
     /// The session is over.
     Gone,
+    /// Too many calls wait for answers.
+    Full,
     /// The call is over, or its client wants no answer any more.
     Over,
 }
@@ -87,6 +90,7 @@ impl fmt::Display for Cannot {
                 write!(f, "the client did not answer within {} s", after.as_secs())
             }
             Self::Gone => f.write_str("the session is over"),
+            Self::Full => f.write_str("the server waits for too many answers already"),
             Self::Over => f.write_str("the call is over, or was cancelled"),
         }
     }
@@ -176,6 +180,7 @@ impl Asker {
         declared: &antiphon_types::ClientCapabilities,
     ) -> Result<Value, Cannot> {
         self.may(request, declared)?;
+        let _place = self.endpoint.inner().hold().ok_or(Cannot::Full)?;
         let id = match Kind::of(request) {
             Some(Kind::Url) => Some(elicitation_id()?),
             _ => None,

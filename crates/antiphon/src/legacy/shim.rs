@@ -22,12 +22,17 @@ use serde_json::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Asker, Cannot, Legacy, Links, Session, Shim,
+    Asker, Cannot, Links, Session, Shim,
     pushed::{Pushed, elicitation_id},
     settings::after,
 };
 use crate::{
-    engine::{answer::gate, dispatch::guarded, endpoint::Inner, outbox::Outbox},
+    engine::{
+        answer::gate,
+        dispatch::guarded,
+        endpoint::{Endpoint, Inner},
+        outbox::Outbox,
+    },
     raw::{Answering, Call, CallTool, GetPrompt, Outgoing, ReadResource, Reply, Round, Service},
 };
 
@@ -40,12 +45,14 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    pub(super) fn new(session: Arc<Session>, outbox: Arc<Outbox>, legacy: &Legacy) -> Self {
+    pub(super) fn new(endpoint: Endpoint, session: Arc<Session>, outbox: Arc<Outbox>) -> Self {
+        let answer = endpoint.inner().legacy.shim.answer;
         Self {
             asker: Asker {
+                endpoint,
                 session,
                 outbox,
-                answer: legacy.shim.answer,
+                answer,
             },
             held: Held::default(),
             links: Arc::default(),
@@ -405,6 +412,10 @@ impl<'a> Flow<'a> {
     async fn wait(&mut self) -> Result<(), Ended> {
         const SHORTEST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_secs(2);
+        // The server stops, or the client is gone: nobody comes for the answer.
+        if self.aside().asker.session.asked.is_over() {
+            return Err(Ended::Unanswered(Cannot::Gone.to_string()));
+        }
         let now = Instant::now();
         let (times, until) = self
             .put_off
