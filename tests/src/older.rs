@@ -352,7 +352,9 @@ impl Web {
 
 /// Accepts a form with these values.
 pub fn accept(content: Value) -> Result<Value, Value> {
-    Ok(json!({"action": "accept", "content": content}))
+    let mut answer = json!({"action": "accept"});
+    answer["content"] = content;
+    Ok(answer)
 }
 
 /// What is never asked.

@@ -13,7 +13,14 @@ use crate::raw::{Call, Observed, Outgoing, Rendered, Reply};
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// One JSON-RPC message, and the status it has where there is one to send.
-    Message { status: u16, json: Vec<u8> },
+    Message {
+        #[cfg_attr(
+            not(feature = "http"),
+            expect(dead_code, reason = "only HTTP has statuses")
+        )]
+        status: u16,
+        json: Vec<u8>,
+    },
     /// The answer to `initialize`, and what the session is called that it opened.
     #[cfg(feature = "http")]
     Opened {

@@ -143,9 +143,14 @@ impl Outbox {
         self.put(self.lock(), message, None);
     }
 
-    /// Sends a question of an older era, under the id it has.
-    pub(crate) fn ask(&self, id: u64, message: Vec<u8>) {
-        self.put(self.lock(), message, Some(id));
+    /// Sends a question of an older era, under the id it has; `false` if the request is over.
+    pub(crate) fn ask(&self, id: u64, message: Vec<u8>) -> bool {
+        let state = self.lock();
+        if state.shut {
+            return false;
+        }
+        self.put(state, message, Some(id));
+        true
     }
 
     fn put(&self, mut state: MutexGuard<'_, State>, json: Vec<u8>, question: Option<u64>) {
@@ -256,6 +261,11 @@ impl Outbox {
         over
     }
 
+    /// Whether the client has left, or wants no answer any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().cancelled
+    }
+
     /// Whether answers travel as lines.
     pub(crate) fn is_on_lines(&self) -> bool {
         self.lines.is_some()
@@ -305,11 +315,6 @@ impl Outbox {
     /// The session that the request is of.
     pub(crate) fn settled(&self) -> Option<&Settled> {
         self.settled.get().map(|settled| &**settled)
-    }
-
-    /// Whether the client has left, or wants no answer any more.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
     }
 
     /// Whether something happened that cannot wait for the answer. If not, the task is woken when

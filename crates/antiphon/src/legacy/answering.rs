@@ -62,12 +62,11 @@ fn names_session(message: &Message<'_>, inbound: &Inbound) -> bool {
 /// The id of an error that is nobody's: none at all, or `null` for a client that cannot do
 /// without (LEG-S-07).
 pub(crate) fn nobody(inbound: &Inbound) -> Option<&'static str> {
-    let version = match inbound.legacy.as_ref()? {
-        Way::Channel(channel) => return channel.nobody(),
+    match inbound.legacy.as_ref()? {
+        Way::Channel(channel) => channel.nobody(),
         #[cfg(feature = "http")]
-        Way::Http(table) => super::http::version(table, inbound)?,
-    };
-    unaddressed(version)
+        Way::Http(table) => unaddressed(super::http::version(table, inbound)?),
+    }
 }
 
 /// The same, of a client of this revision.
@@ -118,7 +117,10 @@ async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
                 "notifications/initialized" => channel.begin_telling(),
                 // Whatever runs on the channel can be cancelled, in either era.
                 "notifications/cancelled" => return None,
-                _ => tracing::debug!(method, "a notification that means nothing here; ignored"),
+                method => {
+                    let method = &*negotiate::shown(method);
+                    tracing::debug!(method, "a notification that means nothing here; ignored");
+                }
             }
             Some(Answer::Nothing)
         }

@@ -99,6 +99,11 @@ impl Asked {
         table.waiting.clear();
     }
 
+    /// Whether the session is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().over
+    }
+
     /// How many requests wait.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

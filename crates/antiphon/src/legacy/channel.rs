@@ -10,6 +10,9 @@ use tokio::task::AbortHandle;
 use super::{answering::unaddressed, session::Session, watching};
 use crate::engine::{inflight::InFlight, lines::Lines};
 
+/// How many messages one batch may have.
+pub(super) const BATCH: usize = 100;
+
 /// What a shared channel knows of a client that opened with `initialize` on it (ERA-S-03).
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -40,7 +43,7 @@ impl Channel {
     }
 
     /// The messages of a batch, from a client whose revision has such (LEG-B-05). One that is
-    /// empty is none.
+    /// empty, or too long, is none.
     pub(crate) fn batch(&self, body: &Bytes) -> Option<Vec<Bytes>> {
         let has_batches = |session: &Arc<Session>| session.version == Version::V2025_03_26;
         if body.trim_ascii_start().first() != Some(&b'[')
@@ -49,10 +52,13 @@ impl Channel {
             return None;
         }
         let messages = legacy::batch(std::str::from_utf8(body).ok()?)?;
+        if messages.is_empty() || messages.len() > BATCH {
+            return None;
+        }
         let messages = messages
             .iter()
             .map(|message| body.slice_ref(message.get().as_bytes()));
-        Some(messages.collect()).filter(|messages: &Vec<Bytes>| !messages.is_empty())
+        Some(messages.collect())
     }
 
     /// The client says no more: what it was asked has no answer.

@@ -15,11 +15,17 @@ use super::{
 };
 use crate::engine::{answer::Answer, endpoint::Inner, inflight::InFlight};
 
+/// How much of what a client says of itself is kept, which is for as long as its session lasts.
+const KEPT: usize = 64 * 1024;
+
 /// The handshake on a channel of its own (LEG-S-01).
 pub(super) async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Answer {
-    if channel.session().is_some() {
+    let again = || {
         let error = ErrorObject::invalid_request("This connection is initialized already");
-        return Answer::error(told.message.id(), 200, &error);
+        Answer::error(told.message.id(), 200, &error)
+    };
+    if channel.session().is_some() {
+        return again();
     }
     let opened = match open(told, None, channel.in_flight.clone()) {
         Ok(opened) => opened,
@@ -28,8 +34,9 @@ pub(super) async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Answer
     let (session, json) = opened;
     let session = Arc::new(session);
     let answer = finish(&session, told, json).await;
-    if matches!(answer, Answer::Message { status: 200, .. }) {
-        channel.open(session);
+    // Another may have been quicker.
+    if session.listener().is_some() && !channel.open(session) {
+        return again();
     }
     answer
 }
@@ -56,6 +63,10 @@ pub(super) fn open(
         mute,
         in_flight,
     );
+    if session.kept_bytes() > KEPT {
+        let error = format!("`params`: a client says at most {KEPT} bytes of itself");
+        return Err(ErrorObject::invalid_params(error));
+    }
     let pushes = mute != Some(Mute::Stateless);
     let result = result(told.served.inner(), version, pushes);
     let mut json = Vec::with_capacity(512);

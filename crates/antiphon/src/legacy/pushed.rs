@@ -21,12 +21,14 @@ use tokio::{
 use super::{
     asked::Said,
     session::{Mute, Session},
+    settings::after,
 };
-use crate::engine::outbox::Outbox;
+use crate::engine::{endpoint::Endpoint, outbox::Outbox};
 
 /// The way from a call to its client, for whoever asks something while the call waits.
 #[derive(Clone)]
 pub(crate) struct Asker {
+    pub(super) endpoint: Endpoint,
     pub(super) session: Arc<Session>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) answer: Duration,
@@ -47,6 +49,10 @@ pub(crate) enum Cannot {
     TimedOut(Duration),
     /// The session is over.
     Gone,
+    /// Too many calls wait for answers.
+    Full,
+    /// The call is over, or its client wants no answer any more.
+    Over,
 }
 
 impl fmt::Display for Cannot {
@@ -84,6 +90,8 @@ impl fmt::Display for Cannot {
                 write!(f, "the client did not answer within {} s", after.as_secs())
             }
             Self::Gone => f.write_str("the session is over"),
+            Self::Full => f.write_str("the server waits for too many answers already"),
+            Self::Over => f.write_str("the call is over, or was cancelled"),
         }
     }
 }
@@ -143,7 +151,7 @@ impl Asker {
         let (method, params) =
             legacy::question(request, version, elicitation_id).map_err(Cannot::Unknown)?;
         let began = Instant::now();
-        let deadline = until.min(began + self.answer);
+        let deadline = until.min(after(began, self.answer));
         let (id, answer) = self.session.asked.enter();
         let pushed = Pushed {
             asker: self.clone(),
@@ -157,7 +165,11 @@ impl Asker {
         if let Err(error) = write::server_request(&mut message, id, method, &params) {
             return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
         }
-        self.outbox.ask(id, message);
+        // Of a call that is over nobody is asked anything.
+        if !self.outbox.ask(id, message) {
+            self.session.asked.forget(id);
+            return Err(Cannot::Over);
+        }
         Ok(pushed)
     }
 
@@ -168,11 +180,12 @@ impl Asker {
         declared: &antiphon_types::ClientCapabilities,
     ) -> Result<Value, Cannot> {
         self.may(request, declared)?;
+        let _place = self.endpoint.inner().hold().ok_or(Cannot::Full)?;
         let id = match Kind::of(request) {
             Some(Kind::Url) => Some(elicitation_id()?),
             _ => None,
         };
-        let far = Instant::now() + self.answer;
+        let far = after(Instant::now(), self.answer);
         self.push(request, id.as_deref(), far)?.await
     }
 }
@@ -217,6 +230,10 @@ impl Future for Pushed {
                 Ok(Said::Error(error)) => Err(Cannot::Error(error)),
                 Err(_) => Err(Cannot::Gone),
             });
+        }
+        // One that runs to its end is not dropped, and would wait for who does not answer.
+        if this.asker.outbox.is_cancelled() {
+            return Poll::Ready(Err(Cannot::Over));
         }
         match this.deadline.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(Cannot::TimedOut(this.longest))),

@@ -68,7 +68,7 @@ pub(super) async fn observed<'a>(
         };
         dispatch::started(told.served, told.inbound).await?;
         let meta = session.meta(&message.params.meta);
-        let aside = Aside::new(session.clone(), told.outbox.clone(), &endpoint.legacy);
+        let aside = Aside::new(told.served.clone(), session.clone(), told.outbox.clone());
         let mut call = dispatch::call(message, &meta, version, id, told.inbound, told.outbox)
             .map_err(Refusal::from)?;
         call.log_level = (endpoint.capabilities.logging.is_some()).then(|| session.level());

@@ -74,6 +74,12 @@ impl Session {
         }
     }
 
+    /// How much of what the client said is kept.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let info = self.info.as_ref().map_or(0, |info| info.get().len());
+        self.abilities.get().len() + info
+    }
+
     /// A request's metadata, as if it said what `initialize` said (META-S-04 is of a later era).
     pub(super) fn meta<'a>(&'a self, sent: &Meta<'a>) -> Meta<'a> {
         Meta {

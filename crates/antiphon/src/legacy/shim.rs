@@ -2,6 +2,7 @@
 //! with the answers (wire.md 11).
 
 use std::{
+    fmt,
     future::poll_fn,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -21,11 +22,17 @@ use serde_json::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Asker, Cannot, Legacy, Links, Session, Shim,
+    Asker, Cannot, Links, Session, Shim,
     pushed::{Pushed, elicitation_id},
+    settings::after,
 };
 use crate::{
-    engine::{answer::gate, dispatch::guarded, endpoint::Inner, outbox::Outbox},
+    engine::{
+        answer::gate,
+        dispatch::guarded,
+        endpoint::{Endpoint, Inner},
+        outbox::Outbox,
+    },
     raw::{Answering, Call, CallTool, GetPrompt, Outgoing, ReadResource, Reply, Round, Service},
 };
 
@@ -38,12 +45,14 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    pub(super) fn new(session: Arc<Session>, outbox: Arc<Outbox>, legacy: &Legacy) -> Self {
+    pub(super) fn new(endpoint: Endpoint, session: Arc<Session>, outbox: Arc<Outbox>) -> Self {
+        let answer = endpoint.inner().legacy.shim.answer;
         Self {
             asker: Asker {
+                endpoint,
                 session,
                 outbox,
-                answer: legacy.shim.answer,
+                answer,
             },
             held: Held::default(),
             links: Arc::default(),
@@ -53,8 +62,15 @@ impl Aside {
 
 /// What a call carries from round to round, where it never leaves the server: in the clear, and
 /// for as long as the call lasts (SHIM-S-09).
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Held(Mutex<Option<Vec<u8>>>);
+
+/// Nothing of it: answers and secrets are in it.
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held(..)")
+    }
+}
 
 impl Held {
     pub(crate) fn put(&self, payload: Vec<u8>) {
@@ -253,7 +269,7 @@ impl<'a> Flow<'a> {
             endpoint,
             call,
             settings,
-            until: Instant::now() + settings.call,
+            until: after(Instant::now(), settings.call),
             rounds: 0,
             put_off: None,
         }
@@ -396,8 +412,14 @@ impl<'a> Flow<'a> {
     async fn wait(&mut self) -> Result<(), Ended> {
         const SHORTEST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_secs(2);
+        // The server stops, or the client is gone: nobody comes for the answer.
+        if self.aside().asker.session.asked.is_over() {
+            return Err(Ended::Unanswered(Cannot::Gone.to_string()));
+        }
         let now = Instant::now();
-        let (times, until) = self.put_off.unwrap_or((0, now + self.settings.poll));
+        let (times, until) = self
+            .put_off
+            .unwrap_or_else(|| (0, after(now, self.settings.poll)));
         self.put_off = Some((times.saturating_add(1), until));
         let until = until.min(self.until);
         let wake = now + (SHORTEST * 2_u32.pow(times.min(6))).min(LONGEST);
@@ -409,5 +431,21 @@ impl<'a> Flow<'a> {
         }
         sleep_until(wake).await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers and secrets are in it.
+    #[test]
+    fn what_is_held_is_not_shown() {
+        let held = Held::default();
+        held.put(b"secret".to_vec());
+        let shown = format!("{held:?}");
+        assert!(!shown.contains(&format!("{:?}", b's')), "{shown}");
+        assert_eq!(held.take().as_deref(), Some(&b"secret"[..]));
+        assert_eq!(held.take(), None);
     }
 }

@@ -12,6 +12,9 @@ use crate::{
     raw::{Call, Change},
 };
 
+/// How long all URIs together may be that a session subscribes to.
+const URI_BYTES: usize = 256 * 1024;
+
 /// Settles what a session hears of: all lists that the server announces changes of (LFEAT-S-03).
 pub(super) async fn begin(
     endpoint: &Inner,
@@ -53,9 +56,15 @@ pub(super) async fn subscribe(
         ));
     };
     let most = endpoint.limits.listen_uris;
-    if listener.resources() >= most && !listener.hears(uri) {
-        let error = format!("A session subscribes to at most {most} resources");
-        return Err(ErrorObject::invalid_params(error));
+    let full = || {
+        let error = format!(
+            "A session subscribes to at most {most} resources, with URIs of {URI_BYTES} bytes in \
+             all"
+        );
+        Err(ErrorObject::invalid_params(error))
+    };
+    if !listener.has_room(uri, most, URI_BYTES) {
+        return full();
     }
     let wanted = SubscriptionFilter {
         resource_subscriptions: Some(vec![uri.to_owned()]),
@@ -64,8 +73,10 @@ pub(super) async fn subscribe(
     let chosen = guarded(call, || endpoint.service.listen(call, wanted)).await?;
     match chosen.resource_subscriptions {
         Some(uris) if uris.iter().any(|chosen| chosen == uri) => {
-            listener.watch(uri);
-            Ok(())
+            match listener.watch(uri, most, URI_BYTES) {
+                true => Ok(()),
+                false => full(),
+            }
         }
         _ => Err(ErrorObject::invalid_params(format!(
             "`{}` cannot be subscribed to",

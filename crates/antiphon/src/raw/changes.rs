@@ -112,6 +112,20 @@ struct Pending {
     waker: Option<Waker>,
 }
 
+impl Pending {
+    fn has_room(&self, uri: &str, most: usize, bytes: usize) -> bool {
+        let uris = || {
+            self.wanted.iter().filter_map(|change| match change {
+                Change::Resource(uri) => Some(&**uri),
+                _ => None,
+            })
+        };
+        let held: usize = uris().map(str::len).sum();
+        (uris().count() < most && held.saturating_add(uri.len()) <= bytes)
+            || uris().any(|heard| heard == uri)
+    }
+}
+
 impl Listener {
     fn new(filter: &SubscriptionFilter) -> Self {
         let flags = [
@@ -147,10 +161,19 @@ impl Listener {
         }
     }
 
-    /// Hears of this resource, too.
-    pub(crate) fn watch(&self, uri: &str) {
-        let resource = Change::Resource(uri.to_owned());
-        self.lock().wanted.insert(resource);
+    /// Hears of this resource, too; `false` if there are `most` already, or `bytes` of them.
+    pub(crate) fn watch(&self, uri: &str, most: usize, bytes: usize) -> bool {
+        let mut pending = self.lock();
+        let has_room = pending.has_room(uri, most, bytes);
+        if has_room {
+            pending.wanted.insert(Change::Resource(uri.to_owned()));
+        }
+        has_room
+    }
+
+    /// Whether it hears of this resource, or could.
+    pub(crate) fn has_room(&self, uri: &str, most: usize, bytes: usize) -> bool {
+        self.lock().has_room(uri, most, bytes)
     }
 
     /// Hears no more of this resource.
@@ -165,20 +188,6 @@ impl Listener {
     #[cfg(feature = "http")]
     pub(crate) fn forget_end(&self) {
         self.lock().changes.remove(&Change::End);
-    }
-
-    /// Whether it hears of this resource.
-    pub(crate) fn hears(&self, uri: &str) -> bool {
-        self.lock()
-            .wanted
-            .contains(&Change::Resource(uri.to_owned()))
-    }
-
-    /// Of how many resources it hears.
-    pub(crate) fn resources(&self) -> usize {
-        let pending = self.lock();
-        let resource = |change: &&Change| matches!(change, Change::Resource(_));
-        pending.wanted.iter().filter(resource).count()
     }
 
     /// All that changed since the last time, so that no change can starve another.

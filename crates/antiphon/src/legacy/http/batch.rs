@@ -19,11 +19,8 @@ use super::{
 use crate::{
     auth::Principal,
     engine::{admit::version_header, answer::Answer},
-    legacy::answering::unaddressed,
+    legacy::{answering::unaddressed, channel::BATCH},
 };
-
-/// How many messages one batch may have.
-const MOST: usize = 100;
 
 /// What a body holds.
 pub(crate) enum Post {
@@ -75,8 +72,8 @@ pub(crate) fn split(
     if messages.is_empty() {
         return refuse("a batch of nothing");
     }
-    if messages.len() > MOST {
-        return refuse(&format!("a batch of more than {MOST} messages"));
+    if messages.len() > BATCH {
+        return refuse(&format!("a batch of more than {BATCH} messages"));
     }
     for message in &messages {
         match Message::parse(message.get()) {

@@ -13,7 +13,7 @@ use antiphon_core::write;
 use antiphon_types::ErrorObject;
 use tokio::time::{Sleep, sleep};
 
-use super::hosted::Hosted;
+use super::hosted::{Hosted, Present};
 use crate::engine::{answer::Answer, outbox::Outbox, running::Running, unattended::Unattended};
 
 /// After so much silence a client is told that somebody is there, which only a stream can.
@@ -24,6 +24,8 @@ pub(crate) struct Calls {
     pub(super) slots: Vec<Slot>,
     /// Their session, if there are such.
     pub(super) hosted: Option<Arc<Hosted>>,
+    /// The connection on which the client waits for them.
+    _present: Option<Present>,
     silence: Option<Pin<Box<Sleep>>>,
     batch: bool,
 }
@@ -68,6 +70,7 @@ impl Calls {
     fn of(slot: Slot, hosted: Arc<Hosted>) -> Self {
         Self {
             slots: vec![slot],
+            _present: Some(hosted.present()),
             hosted: Some(hosted),
             silence: None,
             batch: false,
@@ -82,6 +85,7 @@ impl Calls {
         }
         Self {
             slots: calls.into_iter().map(Slot::new).collect(),
+            _present: hosted.as_ref().map(Hosted::present),
             hosted,
             silence: None,
             batch: true,
@@ -125,6 +129,10 @@ impl Calls {
 
     /// The answers, all there are.
     fn whole(&mut self) -> Turn {
+        // Nothing gets out after them.
+        self.slots
+            .iter()
+            .for_each(|slot| _ = slot.outbox.take_last());
         let wanted = self
             .slots
             .iter_mut()

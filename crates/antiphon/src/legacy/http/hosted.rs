@@ -33,8 +33,10 @@ pub(crate) struct Hosted {
     pub(super) opened: Instant,
     /// When it was last of use, in milliseconds since the service was made.
     touched: AtomicU64,
-    /// Calls that run, and connections that read.
+    /// Calls that run, and connections that wait or read.
     busy: AtomicUsize,
+    /// Of these, the connections.
+    present: AtomicUsize,
     initialized: AtomicBool,
     over: AtomicBool,
     streams: Mutex<Streams>,
@@ -79,6 +81,7 @@ impl Hosted {
             touched: AtomicU64::new(common.moment(now)),
             common,
             busy: AtomicUsize::new(0),
+            present: AtomicUsize::new(0),
             initialized: AtomicBool::new(false),
             over: AtomicBool::new(false),
             streams: Mutex::default(),
@@ -105,7 +108,13 @@ impl Hosted {
         self.touched.fetch_max(moment, Ordering::Relaxed);
     }
 
-    /// Since when it is idle, if it is.
+    /// Since when its client is away, if it is: calls may run.
+    pub(super) fn away_since(&self) -> Option<u64> {
+        let away = self.present.load(Ordering::Acquire) == 0;
+        away.then(|| self.touched.load(Ordering::Relaxed))
+    }
+
+    /// Since when it is idle, if it is: the client is away, and nothing runs.
     pub(super) fn idle_since(&self) -> Option<u64> {
         let idle = self.busy.load(Ordering::Acquire) == 0;
         idle.then(|| self.touched.load(Ordering::Relaxed))
@@ -115,6 +124,12 @@ impl Hosted {
     pub(super) fn busy(self: &Arc<Self>) -> Busy {
         self.busy.fetch_add(1, Ordering::AcqRel);
         Busy(self.clone())
+    }
+
+    /// The client is there from here on, for as long as what comes back is kept.
+    pub(super) fn present(self: &Arc<Self>) -> Present {
+        self.present.fetch_add(1, Ordering::AcqRel);
+        Present(self.busy())
     }
 
     /// The client is ready to be told things (LEG-S-02).
@@ -144,6 +159,10 @@ impl Hosted {
         let mut streams = self.lock();
         self.budgeted(|budget| {
             let stream = streams.open(kind, Instant::now(), budget);
+            if kind == Kind::Standalone && self.is_over() {
+                // It was ended since it was found.
+                streams.close(stream, Instant::now());
+            }
             if self.comes_back() {
                 let retry = retry.unwrap_or(budget.settings.retry);
                 streams.prime(stream, retry, budget);
@@ -267,5 +286,17 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.touch(Instant::now());
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A session whose client is connected.
+#[derive(Debug)]
+pub(super) struct Present(Busy);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        let Busy(hosted) = &self.0;
+        hosted.touch(Instant::now());
+        hosted.present.fetch_sub(1, Ordering::AcqRel);
     }
 }

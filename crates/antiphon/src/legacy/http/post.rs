@@ -190,8 +190,14 @@ fn names_modern(inbound: &Inbound) -> bool {
 
 /// The revision of whoever sent this, as far as that can be known.
 pub(crate) fn version(table: &Table, inbound: &Inbound) -> Option<Version> {
-    let session = || Some(hosted(table, inbound).ok()?.session.version);
-    stated(inbound).or_else(session)
+    let headers = inbound.http.as_ref().map(|parts| &parts.headers);
+    if let Header::Value(text) = version_header(headers)
+        && let Ok(version) = text.parse::<Version>()
+    {
+        // ERA-S-06: whoever says so has nothing to do with sessions.
+        return Some(version).filter(|version| !version.is_modern());
+    }
+    Some(hosted(table, inbound).ok()?.session.version)
 }
 
 /// Step 14: the session's revision counts.

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{
-    hosted::{Busy, Hosted},
+    hosted::{Hosted, Present},
     pump::Around,
     stream::{Kind, Taken},
     streams::Seat,
@@ -25,7 +25,7 @@ pub(crate) struct Reader {
     hosted: Arc<Hosted>,
     seat: Seat,
     kind: Kind,
-    _busy: Busy,
+    _present: Present,
     /// Done when the server is about to stop.
     stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     quiet: Pin<Box<Sleep>>,
@@ -42,7 +42,7 @@ impl Reader {
         Self {
             seat,
             kind,
-            _busy: hosted.busy(),
+            _present: hosted.present(),
             stopping: ends.then(|| Box::pin(around.stopping.clone().cancelled_owned())),
             quiet: Box::pin(sleep(around.keep_alive)),
             keep_alive: around.keep_alive,

@@ -56,8 +56,9 @@ impl Sessions {
         self
     }
 
-    /// How long a session may be idle before it ends. Half an hour. One with a call that runs, or
-    /// with an open stream, is not idle.
+    /// How long a client may be away before its session ends. Half an hour. One that waits for an
+    /// answer, or reads a stream, is there; calls that run on for one that is not are cancelled
+    /// when the session ends.
     #[must_use]
     pub fn idle(mut self, longest: Duration) -> Self {
         self.idle = longest;

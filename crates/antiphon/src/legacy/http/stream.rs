@@ -190,6 +190,7 @@ impl Stream {
         }
         if let Some(retry) = self.let_go.take() {
             self.reader = None;
+            self.since = Instant::now();
             return Taken::Frame(format!("retry: {}\n\n", retry.as_millis()).into());
         }
         attached.waker = Some(waker.clone());

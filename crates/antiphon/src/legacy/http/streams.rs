@@ -87,10 +87,13 @@ impl Streams {
         let has_room = self.make_room(Some(stream), need, budget);
         let total = budget.total.load(Ordering::Relaxed);
         let fits = total.saturating_add(need) <= budget.settings.all_event_bytes;
+        let is_small = self.bytes.saturating_add(need) <= budget.settings.event_bytes;
         let Some(found) = self.find(stream) else {
             return false;
         };
-        if !has_room && weight == Weight::Passing {
+        // What others leave behind is not held against a reader that keeps up.
+        let keeps_up = is_small && found.reader.is_some() && found.is_sent();
+        if !has_room && !keeps_up && weight == Weight::Passing {
             found.skip();
             tracing::debug!("a client is too far behind; a notification was dropped");
             return true;
@@ -359,6 +362,8 @@ mod tests {
         settings: Sessions,
         total: AtomicUsize,
         now: Instant,
+        /// What other sessions hold.
+        others: usize,
     }
 
     impl Shelf {
@@ -368,6 +373,7 @@ mod tests {
                 settings,
                 total: AtomicUsize::new(0),
                 now: Instant::now(),
+                others: 0,
             }
         }
 
@@ -377,7 +383,9 @@ mod tests {
                 total: &self.total,
                 waits: &|id| id % 2 == 1,
             };
+            self.total.fetch_add(self.others, Ordering::Relaxed);
             let done = act(&mut self.streams, self.now, budget);
+            self.total.fetch_sub(self.others, Ordering::Relaxed);
             let held: usize = self.streams.all.iter().map(Stream::bytes).sum();
             assert_eq!(self.streams.bytes, held, "what is held is known");
             let standalone = |stream: &&Stream| stream.kind == Kind::Standalone;
@@ -561,5 +569,47 @@ mod tests {
         shelf.leave(seat);
         assert!(!shelf.push(stream, Weight::Answer));
         assert_eq!(shelf.attach(stream, Some(0)), Err(Lost::Stream));
+    }
+
+    /// LHTTP-S-07: whoever is told to come back finds what it is to come back for, however long it
+    /// was there before.
+    #[test]
+    fn a_stream_that_lets_its_reader_go_is_kept_from_then_on() {
+        let mut shelf = Shelf::new(Sessions::new().replay(Duration::from_secs(10)));
+        shelf.now -= Duration::from_secs(60);
+        let stream = shelf.open(Kind::Standalone);
+        let mut seat = shelf.attach(stream, None).expect("there");
+        shelf.push(stream, Weight::Passing);
+        assert_eq!(shelf.read(&mut seat).expect("open"), ["1-0"]);
+        shelf.now += Duration::from_secs(60);
+        shelf.with(|streams, _, _| streams.let_go(stream, Duration::from_secs(1)));
+        assert_eq!(shelf.read(&mut seat), Some(Vec::new()), "come back");
+        assert_eq!(shelf.read(&mut seat), None);
+        shelf.leave(seat);
+        shelf.now += Duration::from_secs(5);
+        shelf.with(|streams, now, budget| streams.sweep(now, budget));
+        assert!(shelf.attach(stream, Some(0)).is_ok());
+    }
+
+    /// What others leave behind does not cost a client that keeps up its messages.
+    #[test]
+    fn whoever_keeps_up_hears_all_there_is() {
+        let mut shelf = Shelf::new(Sessions::new().all_event_bytes(2000));
+        let stream = shelf.open(Kind::Standalone);
+        let mut seat = shelf.attach(stream, None).expect("there");
+        shelf.push(stream, Weight::Passing);
+        shelf.read(&mut seat);
+        shelf.others = 10_000;
+        for number in 1..20 {
+            assert!(shelf.push(stream, Weight::Passing));
+            let id = format!("1-{number}");
+            assert_eq!(shelf.read(&mut seat).expect("open"), [id]);
+            assert!(shelf.streams.bytes() < 1000);
+        }
+        // Once it does not, it loses what it can do without.
+        for _ in 0..20 {
+            assert!(shelf.push(stream, Weight::Passing));
+            assert!(shelf.streams.bytes() < 1000);
+        }
     }
 }

@@ -197,7 +197,8 @@ impl Table {
         let mut expired = Vec::new();
         let mut map = self.lock();
         map.sessions.retain(|_, hosted| {
-            let since = hosted.idle_since();
+            // What runs for nobody does not keep it: it might do so for ever.
+            let since = hosted.away_since();
             let stays = since.is_none_or(|since| moment.saturating_sub(since) < idle);
             if !stays {
                 expired.push(hosted.clone());
@@ -330,7 +331,12 @@ async fn sweep(table: Weak<Table>, every: Duration) {
 mod tests {
     use antiphon_types::{ClientCapabilities, Implementation, Version};
 
-    use super::*;
+    use std::task::{Context, Waker};
+
+    use super::{
+        super::stream::{Kind, Taken},
+        *,
+    };
     use crate::raw::{About, Service};
 
     struct Nothing;
@@ -403,12 +409,14 @@ mod tests {
         let began = Instant::now();
         let (idle, running) = (open(&table, began), open(&table, began));
         let hosted = table.find(&running, None).expect("there");
-        let busy = hosted.busy();
+        let present = hosted.present();
         assert!(table.sweep(began + Duration::from_secs(9)));
         assert_eq!(table.counts().open, 2);
         assert!(table.sweep(began + Duration::from_secs(11)));
         assert_eq!(table.find(&idle, None).expect_err("gone"), Missing::Unknown);
-        drop(busy);
+        drop(present);
+        // A call that runs for nobody does not keep it.
+        let _busy = hosted.busy();
         assert!(!table.sweep(began + Duration::from_secs(30)));
         let counts = table.counts();
         assert_eq!((counts.open, counts.opened, counts.expired), (0, 2, 2));
@@ -470,5 +478,19 @@ mod tests {
         drop(table);
         tokio::task::yield_now().await;
         assert_eq!(tasks(), 0);
+    }
+
+    /// LHTTP-S-24: a stream that is opened just when its session ends, ends with it.
+    #[test]
+    fn a_session_that_is_over_opens_no_streams() {
+        let table = table(Sessions::new());
+        let named = open(&table, Instant::now());
+        let hosted = table.find(&named, None).expect("there");
+        assert_eq!(table.end(&named, None), Ok(()));
+        let stream = hosted.open(Kind::Standalone, None);
+        let mut seat = hosted.attach(stream, None).expect("there");
+        let context = Context::from_waker(Waker::noop());
+        assert!(matches!(hosted.take(&mut seat, &context), Taken::Frame(_)));
+        assert_eq!(hosted.take(&mut seat, &context), Taken::End);
     }
 }

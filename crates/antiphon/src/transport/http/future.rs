@@ -320,8 +320,8 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                 }
             };
             if let Some(origin) = this.origin.take() {
-                let sessions = this.shared.sessions().is_some();
-                guard::share(response.headers_mut(), &origin, sessions);
+                let opens = response.headers().contains_key(SESSION_ID);
+                guard::share(response.headers_mut(), &origin, opens);
             }
             return Poll::Ready(Ok(response));
         }

@@ -138,7 +138,8 @@ impl HttpService {
 
     /// How long a stream is silent before a comment is sent. 15 seconds.
     pub fn keep_alive(mut self, every: Duration) -> Self {
-        self.shared().keep_alive = every;
+        // Later than that nobody looks, and no clock goes on for ever.
+        self.shared().keep_alive = every.min(Duration::from_secs(365 * 24 * 3600));
         self
     }
 
