@@ -5,10 +5,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use antiphon::client::{
-    Client, Connect, Connection, Error, Events, Http, Identity, Incoming, Negotiated, Outgoing,
-    Pending, Stdio, Transport,
+use antiphon::{
+    client::{
+        Client, Connect, Connection, Era, Error, Events, Http, Identity, Incoming, Negotiated,
+        Outgoing, Pending, Stdio, Transport,
+    },
+    types::Version,
 };
+use bytes::Bytes;
 
 use crate::{
     harbour,
@@ -21,6 +25,8 @@ use crate::{
 pub struct Way {
     /// The transport.
     pub wire: Wire,
+    /// The revision that is spoken.
+    pub version: Version,
     binary: String,
     server: Option<Server>,
     sent: Sent,
@@ -28,6 +34,13 @@ pub struct Way {
 
 impl Open for Way {
     async fn open(wire: Wire, binary: &str) -> Self {
+        Self::of(wire, Version::LATEST, binary).await
+    }
+}
+
+impl Way {
+    /// Opens one whose clients speak this revision.
+    pub async fn of(wire: Wire, version: Version, binary: &str) -> Self {
         let server = match wire {
             Wire::Http => {
                 let service = antiphon::http::service(harbour::endpoint());
@@ -37,14 +50,18 @@ impl Open for Way {
         };
         Self {
             wire,
+            version,
             binary: binary.to_owned(),
             server,
             sent: Sent::default(),
         }
     }
-}
 
-impl Way {
+    /// Whether a session is opened, in which the client is asked while its calls wait.
+    pub fn is_older(&self) -> bool {
+        !self.version.is_modern()
+    }
+
     /// Connects.
     pub async fn connect(&self, client: &Client) -> Connection {
         self.go(client, None).await
@@ -89,11 +106,17 @@ impl Way {
         known: Option<Negotiated>,
     ) -> Connection {
         let to = self.sent.watch(to);
+        let client = match self.is_older() {
+            true => &client.clone().era(Era::Pinned(self.version)),
+            false => client,
+        };
         let connection = match known {
             Some(known) => client.connect_as(to, known).await,
             None => client.connect(to).await,
         };
-        connection.expect("a connection")
+        let connection = connection.expect("a connection");
+        assert_eq!(connection.protocol_version(), self.version);
+        connection
     }
 }
 
@@ -150,7 +173,63 @@ impl<T: Transport> Transport for Watched<T> {
         self.to.mirrors()
     }
 
+    fn life(&self) -> u64 {
+        self.to.life()
+    }
+
+    fn is_channel(&self) -> bool {
+        self.to.is_channel()
+    }
+
+    fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
+        self.to.tell(version, message)
+    }
+
+    fn settled(&self, version: Version) -> Pending<'_, ()> {
+        self.to.settled(version)
+    }
+
+    fn start_over(&self) -> Pending<'_, Result<(), Error>> {
+        self.to.start_over()
+    }
+
+    fn fall_back(&self) -> Pending<'_, Result<bool, Error>> {
+        self.to.fall_back()
+    }
+
     fn close(&self) -> Pending<'_, ()> {
         self.to.close()
     }
+}
+
+/// Makes these [`behaviours`](crate::behaviours) tests in each older revision, too, on each
+/// transport: `in_2025_11_25::memory::NAME` and so on. They are given a [`Way`].
+#[macro_export]
+macro_rules! in_older_revisions {
+    ($($name:ident),* $(,)?) => {
+        $crate::in_older_revisions!(@ in_2025_11_25 V2025_11_25: $($name)*);
+        $crate::in_older_revisions!(@ in_2025_06_18 V2025_06_18: $($name)*);
+        $crate::in_older_revisions!(@ in_2025_03_26 V2025_03_26: $($name)*);
+        $crate::in_older_revisions!(@ in_2024_11_05 V2024_11_05: $($name)*);
+    };
+    (@ $module:ident $version:ident: $($name:ident)*) => {
+        mod $module {
+            use super::behaviour;
+            $crate::in_older_revisions!(@wire memory Memory $version: $($name)*);
+            $crate::in_older_revisions!(@wire stdio Stdio $version: $($name)*);
+            $crate::in_older_revisions!(@wire http Http $version: $($name)*);
+        }
+    };
+    (@wire $module:ident $wire:ident $version:ident: $($name:ident)*) => {
+        mod $module {
+            use super::behaviour;
+            $(#[tokio::test]
+            async fn $name() {
+                let binary = env!("CARGO_BIN_EXE_antiphon-tests-stdio");
+                let wire = $crate::wire::Wire::$wire;
+                let version = antiphon::types::Version::$version;
+                behaviour::$name($crate::way::Way::of(wire, version, binary).await).await;
+            })*
+        }
+    };
 }

@@ -1,5 +1,5 @@
 //! What holds for a client on every transport: each behaviour runs in memory, against a real child
-//! process, and over a real socket.
+//! process, and over a real socket; and most of them in every revision.
 
 use std::{
     collections::BTreeSet,
@@ -22,10 +22,10 @@ use antiphon::{
     types::{
         CallToolResult, CompleteArgument, CompleteRequestParams, ElicitAction, Implementation,
         ListToolsResult, LoggingLevel, Reference, ResourceContents, Root, ServerCapabilities,
-        SubscriptionFilter, Tool,
+        SubscriptionFilter, Tool, Version,
     },
 };
-use antiphon_tests::{behaviours, http::Server, way::Way, wire::Wire};
+use antiphon_tests::{behaviours, http::Server, in_older_revisions, way::Way, wire::Wire};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -101,6 +101,21 @@ fn everything() -> SubscriptionFilter {
     }
 }
 
+/// What opens a connection.
+fn hello(way: &Way) -> &'static str {
+    match way.is_older() {
+        true => "initialize",
+        false => "server/discover",
+    }
+}
+
+fn has_forms(way: &Way) -> bool {
+    way.version >= Version::V2025_06_18
+}
+
+/// What a revision without forms has a tool say that asks for one.
+const NO_FORM: &str = "cannot be asked for a form to be filled in";
+
 /// Somewhere to put what callbacks are told.
 type Notes<T> = Arc<Mutex<Vec<T>>>;
 
@@ -117,15 +132,18 @@ behaviours! {
     /// DISC-C-01, META-C-01 to META-C-03
     async fn discovery_tells_who_the_server_is(way: Way) {
         let connection = way.plain().await;
-        assert_eq!(connection.protocol_version().as_str(), "2026-07-28");
+        assert_eq!(connection.protocol_version(), way.version);
         let info = connection.server_info().expect("it says");
         assert_eq!((&*info.name, &*info.version), ("harbour", "2.0"));
         assert_eq!(connection.instructions(), Some("Reserve berths."));
         let capabilities = serde_json::to_value(connection.server_capabilities()).expect("JSON");
         assert_eq!(capabilities["tools"], json!({ "listChanged": true }));
         assert_eq!(capabilities["resources"], json!({ "listChanged": true, "subscribe": true }));
-        assert!(capabilities["completions"].is_object() && capabilities["logging"].is_object());
-        assert_eq!(way.sent(), ["server/discover"]);
+        assert!(capabilities["logging"].is_object());
+        // LFEAT-S-04: once it went without saying.
+        let says_so = way.version > Version::V2024_11_05;
+        assert_eq!(capabilities["completions"].is_object(), says_so);
+        assert_eq!(way.sent(), [hello(&way)]);
 
         let who = connection.call_tool("who", ()).await.expect("a result");
         let who: Value = serde_json::from_str(text(&who)).expect("JSON");
@@ -133,7 +151,9 @@ behaviours! {
         let nobody = way.connect(&Client::new("tests", "1.0").anonymous()).await;
         let who = nobody.call_tool("who", ()).await.expect("a result");
         let who: Value = serde_json::from_str(text(&who)).expect("JSON");
-        assert_eq!(who["client"], Value::Null);
+        // An older revision has to be told something.
+        assert_ne!(who["client"], "tests");
+        assert_eq!(who["client"].is_null(), !way.is_older());
     }
 
     /// What is known of a server saves the round trip.
@@ -141,10 +161,14 @@ behaviours! {
         let client = Client::new("tests", "1.0");
         let known = way.connect(&client).await.negotiated().clone();
         let known = serde_json::to_string(&known).expect("JSON");
-        assert_eq!(way.sent(), ["server/discover"]);
+        assert_eq!(way.sent(), [hello(&way)]);
         let known = serde_json::from_str(&known).expect("as it was stored");
         let connection = way.connect_as(&client, known).await;
-        assert_eq!(way.sent(), [""; 0]);
+        // A session has to be opened in any case.
+        match way.is_older() {
+            true => assert_eq!(way.sent(), ["initialize"]),
+            false => assert_eq!(way.sent(), [""; 0]),
+        }
         assert_eq!(connection.server_info().expect("known").name, "harbour");
         let result = connection.call_tool("echo", json!({ "a": 1 })).await.expect("a result");
         assert_eq!(text(&result), r#"{"a":1}"#);
@@ -188,7 +212,8 @@ behaviours! {
         let error = connection.get_prompt("nothing", ()).await.expect_err("no such prompt");
         assert_eq!((error.code(), error.is_not_found()), (Some(-32602), false));
         let error = connection.read_resource("ship://none").await.expect_err("no such resource");
-        assert_eq!((error.code(), error.is_not_found()), (Some(-32602), true));
+        let code = if way.is_older() { -32002 } else { -32602 };
+        assert_eq!((error.code(), error.is_not_found()), (Some(code), true));
         let error = connection.call_tool("panic", ()).await.expect_err("a panic");
         assert_eq!(error.code(), Some(-32603));
         assert!(matches!(error.kind(), ErrorKind::Protocol(_)));
@@ -201,6 +226,14 @@ behaviours! {
         struct Depth { depth: f64 }
         let connection = way.plain().await;
         let result = connection.call_tool("depth", ()).await.expect("a result");
+        if way.version < Version::V2025_06_18 {
+            // There is only text, and no promise.
+            assert_eq!((text(&result), &result.structured_content), ("deep", &None));
+            let tools = connection.tools().all().await.expect("tools");
+            assert!(tools.iter().all(|tool| tool.output_schema.is_none()));
+            connection.call_tool("depth.broken", ()).await.expect("nothing was promised");
+            return;
+        }
         assert_eq!(result.structured_as::<Depth>().expect("a depth").depth, 11.5);
         connection.call_tool("depth.broken", ()).await.expect("nothing is known of it");
         connection.tools().all().await.expect("tools");
@@ -326,7 +359,12 @@ behaviours! {
         let connection = way.connect(&client).await;
         connection.call_tool("log", ()).await.expect("a result");
         assert_eq!(read(&logged), ["quay error"]);
-        let request = CallTool::new("log", ()).log_level(LoggingLevel::Debug);
+        // In a session there is one level for all requests.
+        let mut request = CallTool::new("log", ());
+        match way.is_older() {
+            true => connection.set_log_level(LoggingLevel::Debug).await.expect("it is set"),
+            false => request = request.log_level(LoggingLevel::Debug),
+        }
         connection.call(request).await.expect("a result");
         assert_eq!(read(&logged)[1..], ["quay debug", "quay info", "quay error"]);
     }
@@ -394,37 +432,72 @@ behaviours! {
         assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     }
 
-    /// MRTR-C-01 to MRTR-C-06, MRTR-C-18: four kinds of questions in one round.
+    /// MRTR-C-01 to MRTR-C-06, MRTR-C-18, SHIM-C-01: four kinds of questions in one round, or as
+    /// many of them as the revision has.
     async fn all_kinds_of_questions_are_answered_in_one_round(way: Way) {
         let connection = way.connect(&agreeable()).await;
+        // Asked while the call waits, the client need not call again.
+        let legs = if way.is_older() { 1 } else { 2 };
+        let asks = async |tool: &str| connection.call_tool(tool, ()).await.expect("a result");
+        let cannot = |result: &CallToolResult, what: &str| {
+            assert!(result.failed() && text(result).contains(what), "{result:?}");
+        };
         way.sent();
-        let (state, answers) = brought(&connection.call_tool("ask_all", ()).await.expect("done"));
-        assert_eq!(state, "no state");
-        assert_eq!(answers["form"], json!({ "action": "accept", "content": { "ok": true } }));
-        assert_eq!(answers["url"], json!({ "action": "accept" }));
-        assert_eq!(answers["model"]["content"], json!({ "type": "text", "text": "Hello" }));
-        assert_eq!(answers["roots"]["roots"][0]["uri"], "file:///srv");
-        assert_eq!(answers.as_object().expect("an object").len(), 4);
-        assert_eq!(way.sent(), ["tools/call"; 2]);
-        let (state, answers) = brought(&connection.call_tool("ask", ()).await.expect("done"));
-        assert_eq!((&*state, &answers["confirm"]["action"]), ("open-state", &json!("accept")));
-        let (_, answers) = brought(&connection.call_tool("ask_tools", ()).await.expect("done"));
-        assert_eq!(answers["model"]["model"], "parrot");
+        let (all, with_tools) = (asks("ask_all").await, asks("ask_tools").await);
+        if way.version >= Version::V2025_11_25 {
+            let (state, answers) = brought(&all);
+            assert_eq!(state, "no state");
+            assert_eq!(answers["form"], json!({ "action": "accept", "content": { "ok": true } }));
+            assert_eq!(answers["url"], json!({ "action": "accept" }));
+            assert_eq!(answers["model"]["content"], json!({ "type": "text", "text": "Hello" }));
+            assert_eq!(answers["roots"]["roots"][0]["uri"], "file:///srv");
+            assert_eq!(answers.as_object().expect("an object").len(), 4);
+            let (_, answers) = brought(&with_tools);
+            assert_eq!(answers["model"]["model"], "parrot");
+        } else {
+            // Not even what could be asked is.
+            cannot(&all, if has_forms(&way) { "a link to be opened" } else { NO_FORM });
+            cannot(&with_tools, "a completion of its model with tools");
+        }
+        assert_eq!(way.sent(), vec!["tools/call"; 2 * legs]);
 
-        let prompt = connection.get_prompt("brief", ()).await.expect("a prompt");
-        let message = serde_json::to_value(&prompt.messages[0]).expect("JSON");
-        assert!(message["content"]["text"].as_str().expect("a text").contains(r#""accept""#));
-        let read = connection.read_resource("tide://asks").await.expect("contents");
-        assert!(contents(&read.contents).contains(r#""accept""#));
+        let confirmed = asks("ask").await;
+        let prompt = connection.get_prompt("brief", ()).await;
+        let read = connection.read_resource("tide://asks").await;
+        if has_forms(&way) {
+            let (state, answers) = brought(&confirmed);
+            assert_eq!((&*state, &answers["confirm"]["action"]), ("open-state", &json!("accept")));
+            let prompt = serde_json::to_value(prompt.expect("a prompt")).expect("JSON");
+            let message = prompt["messages"][0]["content"]["text"].as_str().expect("a text");
+            assert!(message.contains(r#""accept""#), "{message}");
+            assert!(contents(&read.expect("contents").contents).contains(r#""accept""#));
+        } else {
+            cannot(&confirmed, NO_FORM);
+            for error in [prompt.expect_err("no prompt"), read.expect_err("no contents")] {
+                assert_eq!(error.code(), Some(-32603));
+                assert!(error.to_string().contains(NO_FORM), "{error}");
+            }
+        }
+        let sent = ["tools/call", "prompts/get", "resources/read"];
+        let sent: Vec<_> = sent.into_iter().flat_map(|method| vec![method; legs]).collect();
+        assert_eq!(way.sent(), sent);
     }
 
     /// MRTR-C-13: what the user does not want is an answer, too.
     async fn declining_is_an_answer(way: Way) {
-        let client = Client::new("tests", "1.0").on_form(|form| async move {
-            assert_eq!((form.key(), form.round(), &*form.message), ("confirm", 1, "Sure?"));
+        let older = way.is_older();
+        let client = Client::new("tests", "1.0").on_form(move |form| async move {
+            assert_eq!((form.round(), &*form.message), (1, "Sure?"));
+            // What an older server knows it by is nobody's business.
+            assert!(form.key() == "confirm" || older);
             form.decline()
         });
         let connection = way.connect(&client).await;
+        if !has_forms(&way) {
+            let result = connection.call_tool("ask", ()).await.expect("a result");
+            assert!(result.failed() && text(&result).contains(NO_FORM), "{result:?}");
+            return;
+        }
         let (_, answers) = brought(&connection.call_tool("ask", ()).await.expect("done"));
         assert_eq!(answers, json!({ "confirm": { "action": "decline" } }));
     }
@@ -437,6 +510,13 @@ behaviours! {
             ("ask_tools", json!({ "sampling": { "tools": {} } })),
         ] {
             way.sent();
+            if way.is_older() {
+                // SHIM-S-03: where a model can see it.
+                let result = nobody.call_tool(tool, ()).await.expect("a result");
+                assert!(result.failed() && text(&result).contains("did not declare"));
+                assert_eq!(way.sent(), ["tools/call"]);
+                continue;
+            }
             let error = nobody.call_tool(tool, ()).await.expect_err("nothing is declared");
             assert_eq!(error.code(), Some(-32021));
             let ErrorKind::Protocol(object) = error.kind() else { panic!("{error:?}") };
@@ -445,6 +525,11 @@ behaviours! {
         }
         let forms = Client::new("tests", "1.0").on_form(|form| async move { form.cancel() });
         let forms = way.connect(&forms).await;
+        if way.is_older() {
+            let result = forms.call_tool("ask_all", ()).await.expect("a result");
+            assert!(result.failed() && text(&result).contains("did not declare"));
+            return;
+        }
         let error = forms.call_tool("ask_all", ()).await.expect_err("not enough is declared");
         assert_eq!(error.code(), Some(-32021));
     }
@@ -462,6 +547,13 @@ behaviours! {
         way.sent();
         let result = connection.call_tool("later", ()).await.expect("a result");
         assert_eq!(text(&result), "here it is");
+        if way.is_older() {
+            // SHIM-S-08: the server does the waiting.
+            assert_eq!(way.sent(), ["tools/call"]);
+            let outcome = connection.start(CallTool::new("later", ())).await.expect("an outcome");
+            assert!(matches!(&outcome, Outcome::Done(result) if text(result) == "here it is"));
+            return;
+        }
         assert_eq!(way.sent(), ["tools/call"; 2]);
         let outcome = connection.start(CallTool::new("later", ())).await.expect("an outcome");
         let Outcome::Later(paused) = outcome else { panic!("{outcome:?}") };
@@ -506,10 +598,12 @@ behaviours! {
             assert_eq!(announce(&connection, what).await, "1 listening");
             assert_eq!(next(&mut subscription).await, Some(change));
         }
+        // A session listens once, whatever becomes of it at the client.
+        let two = if way.is_older() { "1 listening" } else { "2 listening" };
         let other = SubscriptionFilter { tools_list_changed: Some(true), ..Default::default() };
         let mut other = connection.listen(other).await.expect("a subscription");
         announce(&connection, "resources").await;
-        assert_eq!(announce(&connection, "tools").await, "2 listening");
+        assert_eq!(announce(&connection, "tools").await, two);
         assert_eq!(next(&mut other).await, Some(Change::Tools));
         let both = BTreeSet::from([
             format!("{:?}", next(&mut subscription).await),
@@ -531,6 +625,16 @@ behaviours! {
     async fn a_subscription_that_the_server_ends_is_over(way: Way) {
         let connection = way.plain().await;
         let mut subscription = connection.listen(everything()).await.expect("a subscription");
+        if way.is_older() {
+            announce(&connection, "resources").await;
+            assert_eq!(next(&mut subscription).await, Some(Change::Resources));
+            // There is no way to say so in a session, which goes on: at most a stream ends, and the
+            // client comes back.
+            assert_eq!(announce(&connection, "end").await, "1 listening");
+            announce(&connection, "tools").await;
+            assert_eq!(next(&mut subscription).await, Some(Change::Tools));
+            return;
+        }
         assert_eq!(announce(&connection, "end").await, "1 listening");
         assert_eq!(next(&mut subscription).await, None);
         assert_eq!(next(&mut subscription).await, None);
@@ -542,8 +646,10 @@ behaviours! {
     /// A large message is no special case, in either direction.
     async fn large_messages_are_carried_whole(way: Way) {
         let connection = way.plain().await;
-        let large = "x\u{1F6A2}\n".repeat(1024 * 1024 / 6);
-        let calls = (0..3).map(|_| connection.call_tool("echo", json!({ "text": large })));
+        // Larger than any buffer; unoptimised, more of it takes its time.
+        let (calls, kib) = if way.is_older() { (1, 256) } else { (3, 1024) };
+        let large = "x\u{1F6A2}\n".repeat(kib * 1024 / 6);
+        let calls = (0..calls).map(|_| connection.call_tool("echo", json!({ "text": large })));
         for call in calls {
             let result = call.await.expect("a result");
             let echoed: Value = serde_json::from_str(text(&result)).expect("JSON");
@@ -564,7 +670,7 @@ behaviours! {
         way.sent();
         let first = reserve().await;
         match way.wire {
-            Wire::Http => assert_eq!(first, ["tools/call", "tools/list", "tools/call"]),
+            Wire::Http if !way.is_older() => assert_eq!(first, ["tools/call", "tools/list", "tools/call"]),
             _ => assert_eq!(first, ["tools/call"]),
         }
         assert_eq!(reserve().await, ["tools/call"]);
@@ -583,7 +689,7 @@ behaviours! {
         let tools = connection.tools().all().await.expect("tools");
         let listed = tools.iter().any(|tool| tool.name == "berth.broken");
         let hidden = read(&hidden);
-        if way.wire == Wire::Http {
+        if way.wire == Wire::Http && !way.is_older() {
             assert!(!listed);
             assert_eq!((hidden.len(), &*hidden[0].0), (1, "berth.broken"));
             assert!(hidden[0].1.contains("port"), "{}", hidden[0].1);
@@ -612,6 +718,32 @@ behaviours! {
         let error = clone.call_tool("echo", ()).await.expect_err("closed");
         assert!(matches!(error.kind(), ErrorKind::Transport), "{error:?}");
     }
+}
+
+// The rest is of 2026-07-28 alone: what may be kept, calls that are paused, several rounds.
+in_older_revisions! {
+    discovery_tells_who_the_server_is,
+    a_known_server_is_not_asked_again,
+    odd_names_and_arguments_survive,
+    a_failure_is_a_result_and_an_unknown_name_an_error,
+    structured_content_keeps_its_promise,
+    lists_come_page_by_page,
+    arguments_are_completed,
+    progress_is_told_per_call_and_per_client,
+    logs_come_at_the_level_asked_for,
+    a_call_that_is_given_up_is_cancelled_at_the_server,
+    parallel_calls_do_not_mix,
+    all_kinds_of_questions_are_answered_in_one_round,
+    declining_is_an_answer,
+    nothing_is_asked_that_was_not_declared,
+    two_questions_under_one_key_never_get_here,
+    a_server_that_is_not_ready_is_asked_again,
+    changes_are_told_to_whoever_listens,
+    a_subscription_that_the_server_ends_is_over,
+    large_messages_are_carried_whole,
+    mirrored_arguments_are_learnt_when_they_are_needed,
+    broken_definitions_are_hidden_where_they_matter,
+    a_closed_connection_is_closed_for_its_clones,
 }
 
 /// A tool whose parameter is mirrored in a header from some time on.

@@ -9,8 +9,9 @@ use std::{
 };
 
 use antiphon::{
-    CancellationToken, Client, Kind,
-    client::{CallTool, Connection, ErrorKind, Event},
+    Ask, CancellationToken, Client, Confirmed, Kind, Server, Stop,
+    client::{CallTool, Connection, Era, ErrorKind, Event},
+    memory,
     types::{InputRequest, Root},
 };
 use antiphon_tests::{
@@ -402,6 +403,26 @@ async fn what_is_answered_by_hand_ends_the_call() {
         server.answer_to(1).await["result"],
         json!({ "action": "cancel" })
     );
+}
+
+/// Also when the server has made a result of the refusal before the caller looks.
+#[tokio::test]
+async fn a_question_that_ends_the_call_does_so_however_fast_the_server_is() {
+    async fn wipe(ask: Ask) -> Result<&'static str, Stop> {
+        let _: Confirmed<()> = ask.confirm("wipe", "Wipe it?", ())?;
+        Ok("wiped")
+    }
+    let server: Server = Server::new("fast", "1").tool("wipe", wipe);
+    let client = desk().era(Era::Legacy).by_hand([Kind::Form]);
+    let connection = client.connect(memory(server)).await.expect("connected");
+    for _ in 0..20 {
+        let result = connection.call_tool("wipe", ()).await;
+        let error = result.expect_err("not pausable");
+        assert!(
+            matches!(error.kind(), ErrorKind::NotPausable { .. }),
+            "{error}"
+        );
+    }
 }
 
 /// Each question is a round of its own, unless others are open.

@@ -1,9 +1,20 @@
 //! The example as its user sees it.
 
+#[path = "../src/travel.rs"]
+mod travel;
+
 use std::{
     io::Write,
     process::{Command, Stdio},
 };
+
+use antiphon::{
+    Client,
+    client::Era,
+    memory,
+    types::{Root, Version},
+};
+use serde_json::json;
 
 fn play(input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_callbacks"))
@@ -76,5 +87,38 @@ fn what_was_mistyped_is_told() {
             text.starts_with("callbacks: ") && text.contains(told),
             "{text}"
         );
+    }
+}
+
+/// What the user of a client of an older revision gets: the same, or why not.
+#[tokio::test]
+async fn the_same_callbacks_serve_in_older_sessions() {
+    for version in Version::LEGACY {
+        let client = Client::new("callbacks", "1.0").era(Era::Pinned(*version));
+        // Before 2025-11-25 only what is yes or no has a default.
+        let default = (*version >= Version::V2025_11_25).then(|| json!(2));
+        let client = client
+            .on_roots(|roots| async move { roots.list([Root::new("file:///home")]) })
+            .on_form(move |form| {
+                let expected = form.defaults().get("nights") == default.as_ref();
+                async move {
+                    // What does not fit comes back.
+                    match form.errors() {
+                        [] if expected => form.accept(json!({ "nights": 99 })),
+                        [_] if expected => form.accept(json!({ "nights": 3 })),
+                        _ => form.cancel(),
+                    }
+                }
+            });
+        let server = client.connect(memory(travel::server())).await;
+        let server = server.expect("connected");
+        let booked = server.call_tool("book", json!({ "city": "Oslo" })).await;
+        let booked = booked.expect("a result");
+        let text = booked.first_text().expect("a text");
+        let said = match *version >= Version::V2025_06_18 {
+            true => "3 nights in Oslo; the ticket is in file:///home.",
+            false => "cannot be asked for a form to be filled in",
+        };
+        assert!(text.contains(said), "{version}: {text}");
     }
 }

@@ -1,7 +1,12 @@
 //! What a client sees of the example.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process::Command};
 
+use antiphon::{
+    Client, Stdio,
+    client::{Change, Era},
+    types::{SubscriptionFilter, Version},
+};
 use antiphon_tests::{call, request, wire::Connection};
 use serde_json::{Map, Value, json};
 
@@ -95,4 +100,35 @@ async fn a_new_file_is_announced() {
     let failed = dynamic.ask(&call(2, "reload", json!({}))).await;
     assert_eq!(failed.result()["isError"], true);
     assert_eq!(list(&mut dynamic).await, ["ask", "reload", "tell"]);
+}
+
+/// Clients of older revisions are told of a new file unasked.
+#[tokio::test]
+async fn an_older_client_sees_the_same_tools() {
+    for version in Version::LEGACY {
+        let one = json!({ "ask": tool("Why?") });
+        let path = file(&format!("older-{version}.json"), &one);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dynamic"));
+        command.arg(&path);
+        let client = Client::new("older", "1.0").era(Era::Pinned(*version));
+        let dynamic = client.connect(Stdio::spawn(command)).await;
+        let dynamic = dynamic.expect("connected");
+        let lists = SubscriptionFilter {
+            tools_list_changed: Some(true),
+            ..SubscriptionFilter::default()
+        };
+        let mut changes = dynamic.listen(lists).await.expect("a subscription");
+        let answer = dynamic.call_tool("ask", ()).await.expect("a result");
+        assert_eq!(answer.first_text(), Some("Why?"));
+
+        let two = json!({ "ask": tool("Why?"), "tell": tool("So.") });
+        file(&format!("older-{version}.json"), &two);
+        let reload = dynamic.call_tool("reload", ()).await.expect("a result");
+        assert_eq!(reload.first_text(), Some("There are 3 tools now."));
+        let change = changes.next().await.expect("a change").expect("not lost");
+        assert_eq!(change, Change::Tools);
+        let tools = dynamic.tools().all().await.expect("tools");
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["ask", "reload", "tell"], "{version}");
+    }
 }

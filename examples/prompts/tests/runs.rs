@@ -1,5 +1,12 @@
 //! What a client sees of the example.
 
+use std::process::Command;
+
+use antiphon::{
+    Client, Stdio,
+    client::Era,
+    types::{CompleteArgument, CompleteRequestParams, Reference, Version},
+};
 use antiphon_tests::{request, wire::Connection};
 use serde_json::{Value, json};
 
@@ -116,5 +123,29 @@ async fn every_argument_is_completed_in_its_own_way() {
     ] {
         let completed = complete(&mut library, name, typed, known).await;
         assert_eq!(completed, values, "{name} {typed}");
+    }
+}
+
+/// Clients of older revisions get the same text, and the same completions.
+#[tokio::test]
+async fn an_older_client_gets_the_same_prompt() {
+    for version in Version::LEGACY {
+        let client = Client::new("older", "1.0").era(Era::Pinned(*version));
+        let library = Stdio::spawn(Command::new(env!("CARGO_BIN_EXE_prompts")));
+        let library = client.connect(library).await.expect("connected");
+        let emma = json!({ "author": "Austen", "title": "Emma", "tone": "harsh", "words": "50" });
+        let review = library.get_prompt("review", emma).await.expect("a prompt");
+        let message = serde_json::to_value(&review.messages[1]).expect("JSON");
+        assert_eq!(
+            message["content"]["text"],
+            "Emma by Austen, in at most 50 words of English. You regret every page."
+        );
+        let loud = json!({ "author": "Austen", "title": "Emma", "tone": "loud" });
+        let error = library.get_prompt("review", loud).await;
+        assert_eq!(error.expect_err("no such tone").code(), Some(-32602));
+        let typed = CompleteArgument::new("language", "g");
+        let params = CompleteRequestParams::new(Reference::prompt("review"), typed);
+        let completed = library.complete(params).await.expect("a completion");
+        assert_eq!(completed.completion.values, ["German"], "{version}");
     }
 }

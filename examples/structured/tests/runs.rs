@@ -1,5 +1,8 @@
 //! What a client sees of the example.
 
+use std::process::Command;
+
+use antiphon::{Client, Stdio, client::Era, types::Version};
 use antiphon_tests::{call, request, wire::Connection};
 use serde_json::{Value, json};
 
@@ -55,4 +58,23 @@ async fn a_failure_is_told_to_the_model() {
         .await;
     assert_eq!(failed.result()["isError"], true);
     assert!(failed.text().contains("100 km"), "{}", failed.text());
+}
+
+/// Before 2025-06-18 there is only text, which says the same.
+#[tokio::test]
+async fn an_older_client_gets_what_its_revision_has() {
+    let stops = [place("Pier", 50.0, 8.0), place("Mill", 50.1, 8.0)];
+    for version in Version::LEGACY {
+        let client = Client::new("older", "1.0").era(Era::Pinned(*version));
+        let walks = Stdio::spawn(Command::new(env!("CARGO_BIN_EXE_structured")));
+        let walks = client.connect(walks).await.expect("connected");
+        let tools = walks.tools().all().await.expect("tools");
+        let plan = json!({ "stops": stops, "speed": 4 });
+        let walk = walks.call_tool("plan", plan).await.expect("a result");
+        let text: Value = serde_json::from_str(walk.first_text().expect("a text")).expect("JSON");
+        assert_eq!(text["legs"][0]["to"], "Mill");
+        let structured = *version >= Version::V2025_06_18;
+        assert_eq!(walk.structured_content, structured.then_some(text));
+        assert_eq!(tools[0].output_schema.is_some(), structured, "{version}");
+    }
 }

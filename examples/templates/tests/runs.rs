@@ -1,5 +1,8 @@
 //! What a client sees of the example.
 
+use std::process::Command;
+
+use antiphon::{Client, Stdio, client::Era, types::Version};
 use antiphon_tests::{
     request,
     wire::{Connection, Exchange},
@@ -139,5 +142,27 @@ async fn variables_are_completed() {
             values,
             "{variable}"
         );
+    }
+}
+
+/// What is not there has another code in older revisions.
+#[tokio::test]
+async fn an_older_client_reads_the_same() {
+    for version in Version::LEGACY {
+        let client = Client::new("older", "1.0").era(Era::Pinned(*version));
+        let garden = Stdio::spawn(Command::new(env!("CARGO_BIN_EXE_templates")));
+        let garden = client.connect(garden).await.expect("connected");
+        let templates = garden.resource_templates().all().await.expect("templates");
+        assert_eq!(templates.len(), 2);
+        let basil = garden.read_resource("garden://beds/2/plants/basil").await;
+        let basil = serde_json::to_value(&basil.expect("contents").contents).expect("JSON");
+        assert_eq!(basil[0]["text"], r#"{"weeks_to_harvest":3}"#);
+        let missing = garden.read_resource("garden://beds/9/plants/basil").await;
+        let missing = missing.expect_err("no such bed");
+        assert_eq!(missing.code(), Some(-32002), "{version}");
+        assert!(missing.is_not_found());
+        let refused = garden.read_resource("garden://beds/two/plants/basil").await;
+        let refused = refused.expect_err("no number");
+        assert_eq!(refused.code(), Some(-32602), "{version}");
     }
 }

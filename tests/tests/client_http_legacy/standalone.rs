@@ -97,6 +97,26 @@ async fn a_server_may_have_no_such_stream() {
     }
 }
 
+/// What was missed may not be kept; what comes from then on is heard.
+#[tokio::test]
+async fn a_stream_that_cannot_be_resumed_is_begun_anew() {
+    for refusal in ["400 Bad Request", "404 Not Found"] {
+        let desk = Desk::start(move |asked, before| match &*asked.verb {
+            "GET" if asked.header("last-event-id").is_some() => status(refusal),
+            "GET" if before == 0 => vec![events(), write("id: 7\nretry: 1\ndata:\n\n")],
+            "GET" => vec![events(), event(NEWS), Step::Hold],
+            _ => usual(asked),
+        })
+        .await;
+        let client = Client::settled(&desk).await;
+        until(|| client.heard().len() == 1).await;
+        assert_eq!(client.heard(), [NEWS], "{refusal}");
+        let ids = desk.of("GET");
+        let ids: Vec<_> = ids.iter().map(|get| get.header("last-event-id")).collect();
+        assert_eq!(ids, [None, Some("7"), None], "{refusal}");
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_of_another_kind_is_told_once() {
     let desk = Desk::start(|asked, _| match &*asked.verb {

@@ -5,11 +5,17 @@ use std::{
     net::{TcpListener, TcpStream},
     process::{Child, Stdio},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use antiphon::{Http, client::CallTool, testing::Script, types::InputRequest};
+use antiphon::{
+    Client, Http,
+    client::{CallTool, Era},
+    testing::Script,
+    types::{InputRequest, Version},
+};
 
-use crate::{demo, every_flow, table};
+use crate::{demo, every_flow, every_older_flow, older, table};
 
 /// The demo on a port of its own, until it is dropped.
 struct Served {
@@ -45,12 +51,13 @@ impl Drop for Served {
     }
 }
 
-fn way() -> impl Fn() -> Http {
-    let served = Served::start(&[]);
+fn way(options: &[&str]) -> impl Fn() -> Http {
+    let served = Served::start(options);
     move || Http::new(&served.url)
 }
 
-every_flow!(way());
+every_flow!(way(&[]));
+every_older_flow!(way(&["--auto-sign-in"]));
 
 /// What the page at `url` says, its head included.
 fn browse(method: &str, url: &str, headers: &str) -> String {
@@ -159,6 +166,36 @@ async fn with_auto_sign_in_nobody_need_visit_the_page() {
     assert_eq!(played.text(), "Signed in as Ada.");
 }
 
+/// In an older session the call waits for what is done at the page, and need not ask again.
+#[tokio::test]
+async fn an_older_call_waits_until_the_page_is_visited() {
+    let served = Served::start(&[]);
+    let (visit, links) = std::sync::mpsc::channel();
+    let client = Client::new("test", "1")
+        .era(Era::Pinned(Version::V2025_11_25))
+        .danger_insecure_links()
+        .on_url(move |link| {
+            visit.send(link.url.clone()).expect("the test waits");
+            async move { link.accept() }
+        });
+    let server = client.connect(Http::new(&served.url)).await;
+    let server = server.expect("connected");
+    let call = tokio::spawn(async move { server.call_tool("sign_in", ()).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let asked: Vec<String> = links.try_iter().collect();
+    let [link] = asked.as_slice() else {
+        panic!("asked once: {asked:?}");
+    };
+    let ahead = browse("GET", link, "sec-purpose: prefetch\r\n");
+    assert!(!ahead.contains("You are signed in"), "{ahead}");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!call.is_finished(), "agreeing is not signing in");
+    assert!(browse("GET", link, "").contains("You are signed in"));
+    let result = call.await.expect("no panic").expect("a result");
+    assert_eq!(older::text(&result), "Signed in as Ada.");
+    assert_eq!(links.try_iter().count(), 0, "asked once");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_it_in_good_order() {
@@ -170,7 +207,8 @@ fn an_interrupt_ends_it_in_good_order() {
     let mut served = Served::start(&[]);
     let id = i32::try_from(served.process.id()).expect("a process id");
     // It is served only after the line that says so, and listens for signals from then on.
-    assert!(browse("GET", &served.url, "").starts_with("HTTP/1.1 405"));
+    let answer = browse("GET", &served.url, "accept: text/event-stream\r\n");
+    assert!(answer.contains("Mcp-Session-Id is missing"), "{answer}");
     kill(Pid::from_raw(id), Signal::SIGINT).expect("sent");
     assert_eq!(served.process.wait().expect("it ends").code(), Some(0));
 }

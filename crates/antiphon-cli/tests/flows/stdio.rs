@@ -4,7 +4,7 @@ use std::{io::Write, process};
 
 use antiphon::{Stdio, client::CallTool, testing::Script};
 
-use crate::{demo, every_flow, table};
+use crate::{demo, every_flow, every_older_flow, older, table};
 
 fn way() -> impl Fn() -> Stdio {
     || {
@@ -15,6 +15,7 @@ fn way() -> impl Fn() -> Stdio {
 }
 
 every_flow!(way());
+every_older_flow!(way());
 
 #[tokio::test]
 async fn whoever_accepts_is_signed_in() {

@@ -2,7 +2,7 @@
 
 use antiphon::{
     Client, Kind,
-    client::{Answer, CallTool, Connect, GetPrompt, Outcome, Paused, ReadResource},
+    client::{Answer, CallTool, Connect, Connection, GetPrompt, Outcome, Paused, ReadResource},
     testing::Script,
     types::{CallToolResult, ElicitRequestParams, InputRequest},
 };
@@ -40,10 +40,20 @@ async fn said<C: Connect>(
     (played.text(), rounds.collect())
 }
 
-/// Every tool that asks by forms: the words of its result, and what was asked in which round.
-pub(crate) async fn tools_ask_and_do<C: Connect>(way: impl Fn() -> C) {
+/// A tool that asks by forms: its name and arguments, how they are filled in, the words of its
+/// result, and what is asked in which round.
+pub(crate) type Flow = (
+    &'static str,
+    Value,
+    Vec<(&'static str, Value)>,
+    &'static str,
+    Vec<Vec<&'static str>>,
+);
+
+/// Every one of them.
+pub(crate) fn forms() -> Vec<Flow> {
     let (ada, region) = (json!("Ada"), json!("eu-west-1"));
-    for (tool, arguments, answers, text, rounds) in [
+    vec![
         (
             "provision",
             json!({ "name": "orders" }),
@@ -114,7 +124,12 @@ pub(crate) async fn tools_ask_and_do<C: Connect>(way: impl Fn() -> C) {
             "Nothing charged",
             vec![vec!["confirm"]],
         ),
-    ] {
+    ]
+}
+
+/// Every tool that asks by forms says the words, and asks what it must.
+pub(crate) async fn tools_ask_and_do<C: Connect>(way: impl Fn() -> C) {
+    for (tool, arguments, answers, text, rounds) in forms() {
         let (told, asked) = said(&way, tool, arguments, &answers).await;
         assert_eq!(told, text, "{tool}");
         assert_eq!(asked, rounds, "{tool}");
@@ -300,7 +315,11 @@ pub(crate) async fn a_charge_that_is_sent_again<C: Connect>(way: impl Fn() -> C)
 /// What is offered, by name.
 pub(crate) async fn everything_is_listed<C: Connect>(way: impl Fn() -> C) {
     let client = Client::new("test", "1");
-    let server = client.connect(way()).await.expect("connected");
+    offers_everything(&client.connect(way()).await.expect("connected")).await;
+}
+
+/// The same, of a server that is connected already.
+pub(crate) async fn offers_everything(server: &Connection) {
     let tools = server.tools().all().await.expect("listed");
     let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     names.sort_unstable();

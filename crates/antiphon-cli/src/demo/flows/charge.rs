@@ -65,4 +65,11 @@ impl Till {
         let charges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         charges.get(call).copied().unwrap_or_default()
     }
+
+    /// How often anybody was charged.
+    #[cfg(test)]
+    pub(super) fn total(&self) -> u32 {
+        let charges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        charges.values().sum()
+    }
 }

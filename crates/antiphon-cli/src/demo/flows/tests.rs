@@ -3,14 +3,19 @@
 #[path = "../../../tests/flows/table.rs"]
 mod table;
 
+#[path = "../../../tests/flows/older.rs"]
+mod older;
+
 use antiphon::{
     client::CallTool,
     memory,
     testing::{Rehearsal, Script},
+    types::Version,
 };
 use serde_json::json;
 
 use super::{Orders, Shared, SignIn, Till, serve, server};
+use older::{Person, Says, every_older_flow};
 use table::every_flow;
 
 fn way() -> impl Fn() -> memory::Peer {
@@ -19,6 +24,7 @@ fn way() -> impl Fn() -> memory::Peer {
 }
 
 every_flow!(way());
+every_older_flow!(way());
 
 #[tokio::test]
 async fn the_handle_of_a_call_signs_in_to_that_call() {
@@ -53,13 +59,39 @@ async fn whoever_declines_has_ordered_nothing() {
     }
 }
 
-/// On instances that share what the flows share, and nothing else.
-fn rehearsed(script: &Script) -> Rehearsal {
-    let shared = Shared {
+/// Effects happen once, after a yes, and not at all for those who cannot be asked for one.
+#[tokio::test]
+async fn in_older_sessions_as_much_is_done_as_was_said_yes_to() {
+    for version in Version::LEGACY {
+        let shared = shared();
+        let server = serve(shared.clone());
+        let way = || memory(server.clone());
+        let yes = Says::Yes(json!(true));
+        for (confirm, charges) in [(Says::No, 0), (Says::Nothing, 0), (yes.clone(), 1)] {
+            let answers = [("confirm", confirm), ("receipt", Says::No)];
+            let person = Person::new(*version, &answers);
+            person.calls(&way, "charge", json!({ "amount": 5 })).await;
+            let charges = if *version < Version::V2025_06_18 {
+                0
+            } else {
+                charges
+            };
+            assert_eq!(shared.till.total(), charges, "{version}");
+        }
+    }
+}
+
+fn shared() -> Shared {
+    Shared {
         till: Till::default(),
         orders: Orders::default(),
         sign_in: SignIn::at_once(),
-    };
+    }
+}
+
+/// On instances that share what the flows share, and nothing else.
+fn rehearsed(script: &Script) -> Rehearsal {
+    let shared = shared();
     script.rehearse(move |sealing| serve(shared.clone()).sealing(sealing))
 }
 

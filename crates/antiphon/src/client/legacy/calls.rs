@@ -138,16 +138,15 @@ impl Running {
     ) -> Result<T, Error> {
         tokio::pin!(waiting);
         let mut state = self.call.state.subscribe();
-        loop {
+        let got = loop {
             let now = *state.borrow_and_update();
             if now.stopped {
-                let error = lock(&self.call.stopped).take();
-                return Err(error.unwrap_or_else(Error::cancelled));
+                return Err(self.why_stopped());
             }
             if now.open == 0 {
                 tokio::select! {
                     biased;
-                    got = clock.limit(&mut waiting) => return got,
+                    got = clock.limit(&mut waiting) => break got,
                     _ = state.changed() => {}
                 }
                 continue;
@@ -160,9 +159,19 @@ impl Running {
             };
             clock.hold(since.elapsed());
             if let Some(got) = got {
-                return Ok(got);
+                break Ok(got);
             }
+        };
+        // What a fast server makes of a question that ends the call is no result of the call.
+        match state.borrow().stopped {
+            true => Err(self.why_stopped()),
+            false => got,
         }
+    }
+
+    fn why_stopped(&self) -> Error {
+        let error = lock(&self.call.stopped).take();
+        error.unwrap_or_else(Error::cancelled)
     }
 }
 

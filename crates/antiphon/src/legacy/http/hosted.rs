@@ -202,7 +202,12 @@ impl Hosted {
 
     pub(super) fn attach(&self, stream: u64, last: Option<u64>) -> Result<Seat, Lost> {
         let most = self.common.settings.streams;
-        self.lock().attach(stream, last, most, Instant::now())
+        let mut streams = self.lock();
+        let seat = streams.attach(stream, last, most, Instant::now());
+        if self.is_over() {
+            streams.close_standalone(Instant::now());
+        }
+        seat
     }
 
     pub(super) fn detach(&self, seat: Seat) {

@@ -165,6 +165,8 @@ impl Streams {
         };
         found.wake();
         found.let_go = None;
+        // Whoever comes back to hear more does, although that was to be all.
+        found.closed &= found.kind != Kind::Standalone;
         found.reader = Some(Attached { turn, waker: None });
         self.turns = turn;
         self.end_oldest(most, now);

@@ -64,6 +64,7 @@ pub(crate) fn get(
 ) -> Result<Reader, Refused> {
     served(headers)?;
     let hosted = table.find(headers, principal)?;
+    hosted.forget_end();
     let mut events = headers.get_all("last-event-id").iter();
     let (stream, last, kind) = match (events.next(), events.next()) {
         // One that was never sent an event says so by an empty id.
@@ -76,7 +77,6 @@ pub(crate) fn get(
             return Err(Refused::new(400, "Last-Event-ID stands more than once").to(&hosted));
         }
         _ => {
-            hosted.forget_end();
             let stream = hosted.open(Kind::Standalone, None);
             (stream, None, Some(Kind::Standalone))
         }

@@ -51,6 +51,16 @@ pub(super) async fn listen(
                     false => LONGEST,
                 }
             }
+            // What was missed is not kept any more; there may be more to come. Without an
+            // id there is one try.
+            Err(Unopened::Refused(error))
+                if matches!(error.kind(), ErrorKind::Status(400 | 404))
+                    && reader.last_id().is_some() =>
+            {
+                tracing::debug!(%error, "the server's own stream cannot be resumed");
+                reader.forget(wire.limit);
+                continue;
+            }
             Err(Unopened::Refused(error)) => {
                 // What a server says that has no such stream, each in its own way (LHTTP-S-12).
                 if let ErrorKind::Status(400 | 404 | 405) = error.kind() {
