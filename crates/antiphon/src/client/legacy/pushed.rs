@@ -20,7 +20,7 @@ use antiphon_types::{
 use serde_json::{json, value::RawValue};
 use tokio::{
     task::JoinSet,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -31,7 +31,7 @@ use super::{
     replies::{Answer, declined, failed, late, not_pausable, older, read, response},
 };
 use crate::client::{
-    Error, ErrorKind, Target, Traffic,
+    Error, ErrorKind, Target,
     drive::{Failure, ask, unsupported},
     excerpt::word,
     handlers::Asking,
@@ -145,7 +145,7 @@ impl Shared {
                     tracing::warn!("the server asks twice under one id");
                     return false;
                 };
-                self.put(busy, raw_id, id, putting, withdrawn, speaking.version);
+                self.put(busy, raw_id, id, putting, withdrawn, speaking.clone());
             }
         }
         true
@@ -267,7 +267,7 @@ impl Shared {
         id: RequestId,
         putting: Putting,
         withdrawn: CancellationToken,
-        version: Version,
+        speaking: Arc<Speaking>,
     ) {
         let Putting {
             question,
@@ -278,7 +278,8 @@ impl Shared {
         } = putting;
         let deadline = Instant::from_std(about.deadline);
         let over = about.cancelled.clone().drop_guard();
-        let (me, raw_id, epoch) = (self.me.clone(), raw_id.to_owned(), self.session.epoch());
+        let (me, raw_id, version) = (self.me.clone(), raw_id.to_owned(), speaking.version);
+        let closed = self.closed.clone();
         let span = tracing::debug_span!("mcp.pushed", method = question.method());
         let putting = async move {
             let mut callback = JoinSet::new();
@@ -293,6 +294,7 @@ impl Shared {
                 biased;
                 // Nobody waits for the answer.
                 () = withdrawn.cancelled() => return,
+                () = closed.cancelled() => return,
                 () = given_up => declined(&question),
                 answered = timeout_at(deadline, callback.join_next()) => match answered {
                     Ok(Some(Ok(Ok(answer)))) => Ok(older(answer, version)),
@@ -312,8 +314,9 @@ impl Shared {
             let Some(shared) = me.upgrade() else {
                 return;
             };
-            if shared.session.pushed.lock().remove(&id).is_none() || shared.session.epoch() != epoch
-            {
+            let is_open = shared.session.pushed.lock().remove(&id).is_some();
+            // Another session did not ask that.
+            if !is_open || !shared.session.still_speaks(&speaking) {
                 return;
             }
             shared.send_response(&raw_id, answer, version).await;
@@ -334,16 +337,8 @@ impl Shared {
     }
 
     async fn send_response(&self, id: &RawValue, answer: Answer, version: Version) {
-        let message = response(id, &answer);
-        self.client.listeners.traffic(Traffic::Sent(&message));
-        let told = timeout(
-            self.client.clocks.work,
-            self.transport.tell(version, message),
-        );
-        match told.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "an answer was not sent"),
-            Err(_) => tracing::warn!("an answer was not sent in time"),
+        if let Err(error) = self.tell(version, response(id, &answer)).await {
+            tracing::warn!(%error, "an answer was not sent");
         }
     }
 }

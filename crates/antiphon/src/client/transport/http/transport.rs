@@ -128,11 +128,11 @@ impl Transport for HttpTransport {
 
     fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
         Box::pin(async move {
-            let told = match self.sse() {
+            match self.sse() {
+                // There a failure of the transport is that of the stream, and nothing else.
                 Some(sse) => sse.tell(version, message).await,
-                None => self.session.tell(version, message).await,
-            };
-            self.reported(told)
+                None => self.reported(self.session.tell(version, message).await),
+            }
         })
     }
 
