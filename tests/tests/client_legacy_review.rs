@@ -10,7 +10,7 @@ use std::{
 
 use antiphon::{
     Client,
-    client::{Connection, ErrorKind, Http, Negotiated},
+    client::{Connection, ErrorKind, Event, Http, Negotiated},
     types::{SubscriptionFilter, Version},
 };
 use antiphon_tests::{
@@ -592,4 +592,116 @@ async fn an_endless_batch_is_noise() {
     let (pinged, ()) = join!(connection.ping(), ping);
     pinged.expect("still there");
     assert_eq!(heard.load(Ordering::SeqCst), 1);
+}
+
+/// HTTP+SSE: streams are cut off by whatever is in between. The next request begins another, and if
+/// there is none to be had yet, the one after that.
+#[tokio::test]
+async fn a_stream_that_is_cut_off_is_opened_again() {
+    let desk = Desk::start(|asked, before| match (&*asked.verb, &*asked.path) {
+        ("GET", _) if before == 1 => status("503 Service Unavailable"),
+        ("GET", _) => {
+            let endpoint = match before {
+                0 => "/first",
+                _ => "/second",
+            };
+            let greeted: fn(&Asked) -> bool = match before {
+                0 => |asked| asked.path == "/first" && asked.calls("initialize"),
+                _ => |asked| asked.path == "/second" && asked.calls("initialize"),
+            };
+            let called: fn(&Asked) -> bool = match before {
+                0 => |asked| asked.path == "/first" && asked.calls("tools/call"),
+                _ => |asked| asked.path == "/second" && asked.calls("tools/call"),
+            };
+            let mut steps = vec![
+                events(),
+                write(format!("event: endpoint\ndata: {endpoint}\n\n")),
+                Step::To(greeted, |asked| {
+                    let result = initialized("2024-11-05", &json!({ "tools": {} }));
+                    format!("data: {}\n\n", respond(asked, &result))
+                }),
+                Step::To(called, |asked| {
+                    format!("data: {}\n\n", respond(asked, &text("done")))
+                }),
+            ];
+            steps.push(match before {
+                0 => Step::Close,
+                _ => Step::Hold,
+            });
+            steps
+        }
+        ("POST", "/first" | "/second") => status("202 Accepted"),
+        _ => status("405 Method Not Allowed"),
+    })
+    .await;
+    let cut_off = Arc::new(AtomicBool::new(false));
+    let told = cut_off.clone();
+    let client = client().on_event(move |event| {
+        if let Event::Transport(_) = event {
+            told.store(true, Ordering::SeqCst);
+        }
+    });
+    let connection = client.connect(Http::new(&desk.origin)).await;
+    let connection = connection.expect("connected");
+    cut_off.store(false, Ordering::SeqCst);
+    connection.call_tool("t", ()).await.expect("a result");
+    until(|| cut_off.load(Ordering::SeqCst)).await;
+    let away = connection.call_tool("t", ()).await.expect_err("away");
+    assert_eq!(away.http_status(), Some(503), "{away:?}");
+    connection.call_tool("t", ()).await.expect("there again");
+    connection.close().await;
+}
+
+/// The hook runs where the server is listened to; what it does to itself is its own trouble.
+#[tokio::test]
+async fn a_hook_that_panics_ends_one_call() {
+    let client = client()
+        .on_form(|form| async move { form.decline() })
+        .on_round(|_| -> Result<(), String> { panic!("on purpose") });
+    let (connection, mut server) = met(&client, json!({ "tools": {} })).await;
+    let calling = connection.call_tool("t", ());
+    let serving = async {
+        server.expect("tools/call").await;
+        let form = json!({
+            "method": "elicitation/create",
+            "params": { "message": "?", "requestedSchema": { "type": "object", "properties": {} } },
+        });
+        server.ask("q", &form).await;
+    };
+    let (called, ()) = join!(timeout(PATIENCE, calling), serving);
+    let error = called.expect("no hang").expect_err("refused");
+    assert!(
+        matches!(error.kind(), ErrorKind::Stopped { .. }),
+        "{error:?}"
+    );
+    let ping = async {
+        loop {
+            let message = server.receive().await;
+            if message["method"] == "ping" {
+                break server.respond(&message, &json!({})).await;
+            }
+        }
+    };
+    let (pinged, ()) = join!(connection.ping(), ping);
+    pinged.expect("still there");
+}
+
+/// Questions wait for a person, and a server may send as many as fit.
+#[tokio::test]
+async fn questions_that_wait_are_bounded_in_bytes() {
+    let client = client().on_form(|form| async move {
+        std::future::pending::<()>().await;
+        form.decline()
+    });
+    let (_connection, mut server) = met(&client, json!({})).await;
+    let long = "x".repeat(6 << 20);
+    let form = json!({
+        "method": "elicitation/create",
+        "params": { "message": long, "requestedSchema": { "type": "object", "properties": {} } },
+    });
+    for id in 0..12 {
+        server.ask(id, &form).await;
+    }
+    let refused = server.receive().await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
 }

@@ -397,7 +397,7 @@ impl Shared {
     }
 
     /// Why it ended.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(super) fn why_over(&self) -> Option<Arc<str>> {
         self.lock().over.clone()
     }

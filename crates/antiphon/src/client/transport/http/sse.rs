@@ -87,9 +87,15 @@ impl Sse {
         Ok(Self { shared, post })
     }
 
-    /// Sends a request; what belongs to it comes on the stream.
+    /// Sends a request; what belongs to it comes on the stream. The stream is the session: once it
+    /// has ended, one has to start over.
     pub(super) async fn send(&self, request: Outgoing<'_>) -> Result<Incoming, Error> {
-        self.shared.send(request).await
+        match self.shared.why_over() {
+            Some(why) if request.method != "initialize" => {
+                Err(Error::session_lost().caused_by(&*why).unsent())
+            }
+            _ => self.shared.send(request).await,
+        }
     }
 
     /// Sends a message that has no answer of its own.
