@@ -19,7 +19,7 @@ use crate::{
     mirror::Header,
 };
 
-pub use probing::{Probed, Remedy, agreed, contradicts, probed, remedy};
+pub use probing::{Probed, Remedy, agreed, contradicts, outgrown, probed, remedy};
 
 /// A refusal before any handler ran: the JSON-RPC error and the HTTP status it travels with.
 #[derive(Debug, Clone, PartialEq)]

@@ -113,6 +113,20 @@ pub fn contradicts(error: Option<&ErrorObject>, status: Option<u16>, confirmed: 
     }
 }
 
+/// Whether a request of an older revision was refused as a modern server would, so that it is to be
+/// probed again (wire.md 10.3, step 1): it names a modern version, or misses a modern header.
+pub fn outgrown(error: &ErrorObject, status: Option<u16>) -> bool {
+    match error.code {
+        code::UNSUPPORTED_VERSION | code::INVALID_PARAMS => {
+            let listed = supported(error);
+            let listed = |version: &Version| listed.iter().any(|text| text == version.as_str());
+            Version::MODERN.iter().any(listed)
+        }
+        code::HEADER_MISMATCH => status == Some(400),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +241,23 @@ mod tests {
         // The same again would be refused again.
         let listed = json!({"supported": ["2025-11-25"]});
         assert_eq!(remedy(Some(-32602), listed, None), Remedy::None);
+    }
+
+    /// wire.md 10.3 step 1
+    #[test]
+    fn only_what_a_modern_server_says_shows_that_it_is_one() {
+        let modern = json!({"supported": ["2026-07-28"]});
+        let older = json!({"supported": ["2025-06-18"]});
+        for code in [-32022, -32602] {
+            for status in [None, Some(400)] {
+                assert!(outgrown(&error(code, modern.clone()), status), "{code}");
+                assert!(!outgrown(&error(code, older.clone()), status), "{code}");
+                assert!(!outgrown(&error(code, json!({})), status), "{code}");
+            }
+        }
+        assert!(outgrown(&error(-32020, json!({})), Some(400)));
+        assert!(!outgrown(&error(-32020, json!({})), None));
+        assert!(!outgrown(&error(-32000, modern), Some(400)));
     }
 
     /// wire.md 10.3 step 7

@@ -118,7 +118,9 @@ impl Shared {
                 self.session.confirm();
                 return Ok(result);
             }
-            Err(error) if is_other_version(&error) => return self.once(leg, params).await,
+            Err(error) if leg.version.is_modern() && is_other_version(&error) => {
+                return self.once(leg, params).await;
+            }
             Err(error) => error,
         };
         self.mended(error, epoch).await?;

@@ -10,7 +10,7 @@ use antiphon_types::{InputRequest, InputRequired};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::Session;
+use super::{Session, Speaking};
 use crate::client::{
     Client, Error, ErrorKind, Target,
     shared::{Leg, WorkClock},
@@ -122,6 +122,8 @@ pub(in crate::client) struct Running {
     id: i64,
     pub(super) call: Arc<Call>,
     calls: Arc<Calls>,
+    /// The session it began in.
+    session: Option<Arc<Speaking>>,
     answered: bool,
 }
 
@@ -129,6 +131,13 @@ impl Running {
     /// There is a response: whatever was asked for the call may still be answered.
     pub(in crate::client) fn answered(mut self) {
         self.answered = true;
+    }
+
+    /// Whether it began in this session: nothing that it is asked in another one's stream can be
+    /// answered in this.
+    pub(super) fn is_of(&self, speaking: &Arc<Speaking>) -> bool {
+        let began = self.session.as_ref();
+        began.is_some_and(|began| Arc::ptr_eq(began, speaking))
     }
 
     async fn limit<T>(
@@ -220,6 +229,7 @@ impl Session {
             id,
             call,
             calls: self.calls.clone(),
+            session: self.speaking(),
             answered: false,
         })
     }

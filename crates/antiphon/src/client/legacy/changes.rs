@@ -26,6 +26,9 @@ use crate::client::{
 /// Changes that may wait in one subscription.
 const WAITING: usize = 1024;
 
+/// The bytes of their URIs.
+const WAITING_BYTES: usize = 4 * 1024 * 1024;
+
 /// How long unsubscribing may take; nobody waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -56,6 +59,7 @@ struct Queue {
 #[derive(Default)]
 struct State {
     changes: VecDeque<Change>,
+    bytes: usize,
     /// Told after the changes.
     lost: Option<String>,
     waker: Option<Waker>,
@@ -79,12 +83,17 @@ impl Queue {
     /// Adds a change, unless the same waits already.
     fn put(&self, change: &Change) {
         self.update(|state| {
-            if state.changes.len() >= WAITING {
-                let why = format!("more than {WAITING} changes were not taken");
-                state.lost.get_or_insert(why);
-            } else if state.lost.is_none() && !state.changes.contains(change) {
-                state.changes.push_back(change.clone());
+            if state.lost.is_some() || state.changes.contains(change) {
+                return;
             }
+            let bytes = state.bytes + size(change);
+            if state.changes.len() >= WAITING || bytes > WAITING_BYTES {
+                let count = state.changes.len();
+                state.lost = Some(format!("more than {count} changes were not taken"));
+                return;
+            }
+            state.bytes = bytes;
+            state.changes.push_back(change.clone());
         });
     }
 
@@ -177,6 +186,7 @@ impl Feed {
     ) -> Poll<Result<Change, String>> {
         let mut state = lock(&self.queue.state);
         if let Some(change) = state.changes.pop_front() {
+            state.bytes -= size(&change);
             return Poll::Ready(Ok(change));
         }
         if let Some(why) = &state.lost {
@@ -297,6 +307,14 @@ fn offered(filter: &SubscriptionFilter, server: &ServerCapabilities) -> Subscrip
     let subscribe = resources.and_then(|it| it.subscribe);
     offered.resource_subscriptions = offered.resource_subscriptions.filter(|_| subscribe == yes);
     offered
+}
+
+/// How much a change takes while it waits.
+fn size(change: &Change) -> usize {
+    match change {
+        Change::Resource(uri) => uri.len(),
+        Change::Tools | Change::Prompts | Change::Resources => 0,
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

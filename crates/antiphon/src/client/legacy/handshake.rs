@@ -16,7 +16,7 @@ use crate::client::{
     excerpt::{sentence, word},
     negotiation::Step,
     options::Options,
-    shared::{Leg, Shared},
+    shared::{Leg, Shared, closed},
 };
 
 impl Shared {
@@ -122,10 +122,18 @@ impl Shared {
 
     /// Sends what has no answer, within the work clock.
     pub(super) async fn tell(&self, version: Version, message: Bytes) -> Result<(), Error> {
+        if self.closed.is_cancelled() {
+            return Err(closed().unsent());
+        }
         let work = self.client.clocks.work;
         self.client.listeners.traffic(Traffic::Sent(&message));
-        let told = timeout(work, self.transport.tell(version, message)).await;
-        told.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(closed()),
+            told = timeout(work, self.transport.tell(version, message)) => {
+                told.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+            }
+        }
     }
 }
 

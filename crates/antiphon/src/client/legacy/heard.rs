@@ -1,5 +1,7 @@
 //! What a server says of its own accord, and whom that is for.
 
+use std::collections::VecDeque;
+
 use antiphon_core::reply::Reply;
 use antiphon_types::{
     CancelledNotificationParams, ElicitationCompleteNotificationParams,
@@ -9,16 +11,17 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::Running;
-use crate::client::{Change, Error, Event, shared::Shared};
+use crate::client::{Change, Error, ErrorKind, Event, shared::Shared, transport::split};
 
 /// The messages of a batch; `None` if it is none, or the revision has none (LEG-B-05, LEG-B-06).
-pub(in crate::client) fn batch(message: &Bytes, version: Version) -> Option<Vec<Bytes>> {
+pub(in crate::client) fn batch(message: &Bytes, version: Version) -> Option<VecDeque<Bytes>> {
     if version != Version::V2025_03_26 || message.trim_ascii_start().first() != Some(&b'[') {
         return None;
     }
-    let parts: Vec<&RawValue> = serde_json::from_slice(message).ok()?;
-    let part = |part: &RawValue| message.slice_ref(part.get().as_bytes());
-    Some(parts.into_iter().map(part).collect())
+    let mut parts = VecDeque::new();
+    split(version, message.clone(), &mut parts);
+    // What cannot be taken apart comes back as it is.
+    (parts.front() != Some(message)).then_some(parts)
 }
 
 impl Shared {
@@ -43,6 +46,10 @@ impl Shared {
                 self.session.pushed.withdraw_all();
                 self.session.changes.lost(&error.to_string());
             }
+            // The stream that changes come on is closed for good.
+            Event::Transport(error) if matches!(error.kind(), ErrorKind::SessionLost) => {
+                self.session.changes.lost(&error.to_string());
+            }
             _ => {}
         }
         self.client.listeners.told(event);
@@ -62,6 +69,10 @@ impl Shared {
         };
         match Reply::parse(message) {
             Ok(Reply::Request { id, method, params }) => {
+                if call.is_some_and(|running| !running.is_of(&speaking)) {
+                    tracing::debug!("a question of a session that is over");
+                    return false;
+                }
                 let call = call.map(|running| running.call.clone());
                 self.pushed(id, &method, params, call, &speaking)
             }

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use crate::client::Negotiated;
 
-/// Most changes; a server that is another one with every handshake is out to keep us busy.
+/// Most changes that are kept; a server that says something else of itself with every handshake
+/// must not fill the memory.
 const CHANGES: usize = 32;
 
 /// What was negotiated last, and whatever it replaced: references to that stay good for as long as
@@ -28,13 +29,18 @@ impl Known {
         Some(&last.negotiated)
     }
 
-    /// Replaces what is known, unless it is the same; `false` if it changed too often.
+    /// Replaces what is known, unless it is the same. After very many changes what the server says
+    /// of itself stays what it was; `false` if its revision would have to change as well.
     pub(in crate::client) fn set(&self, negotiated: Negotiated) -> bool {
         let mut end = self;
         let mut changes = 0;
         while let Some(link) = end.0.get() {
-            if link.next.0.get().is_none() && link.negotiated == negotiated {
-                return true;
+            if link.next.0.get().is_none() {
+                let last = &link.negotiated;
+                let enough = changes + 1 >= CHANGES && last.version == negotiated.version;
+                if enough || *last == negotiated {
+                    return true;
+                }
             }
             changes += 1;
             end = &link.next;
@@ -69,7 +75,8 @@ mod tests {
             negotiated.instructions = Some(at.to_string());
             assert!(known.set(negotiated.clone()) && known.set(negotiated));
         }
-        assert!(!known.set(Negotiated::new(Version::V2025_06_18)));
+        assert!(known.set(Negotiated::new(Version::V2025_06_18)));
+        assert!(!known.set(Negotiated::new(Version::V2025_11_25)));
         let last = known.get().expect("known");
         assert_eq!(last.instructions, Some((CHANGES - 1).to_string()));
     }

@@ -9,9 +9,14 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use antiphon_core::negotiate::{Verdict, contradicts};
+use antiphon_core::negotiate::{Verdict, contradicts, outgrown};
 
-use crate::client::{Error, ErrorKind, excerpt::sentence, negotiation::Step, shared::Shared};
+use crate::client::{
+    Error, ErrorKind, Negotiated,
+    excerpt::sentence,
+    negotiation::Step,
+    shared::{Shared, closed},
+};
 
 /// Who sees to it.
 #[derive(Default)]
@@ -20,6 +25,17 @@ pub(super) struct Mending {
     /// Attempts that failed, and why the last did.
     failures: AtomicU64,
     why: Mutex<String>,
+}
+
+/// What is to be mended.
+#[derive(Clone, Copy, PartialEq)]
+enum Trouble {
+    /// The session is gone.
+    Lost,
+    /// A modern server answers like an older one.
+    Doubtful,
+    /// An older one answers like a modern one.
+    Outgrown,
 }
 
 impl Shared {
@@ -31,25 +47,34 @@ impl Shared {
     pub(in crate::client) async fn mended(&self, error: Error, epoch: u64) -> Result<(), Error> {
         let (object, status) = (error.answered(), error.http_status());
         let is_modern = self.version().is_modern();
-        let lost = !is_modern && matches!(error.kind(), ErrorKind::SessionLost);
         let confirmed = self.session.confirmed.load(Ordering::Relaxed);
-        let doubtful = is_modern && contradicts(object, status, confirmed);
-        if !lost && !doubtful {
-            return Err(error);
-        }
+        let trouble = match (is_modern, error.kind()) {
+            (false, ErrorKind::SessionLost) => Trouble::Lost,
+            (true, _) if contradicts(object, status, confirmed) => Trouble::Doubtful,
+            (false, _) if object.is_some_and(|object| outgrown(object, status)) => {
+                Trouble::Outgrown
+            }
+            _ => return Err(error),
+        };
         let Some(me) = self.me.upgrade() else {
             return Err(error);
         };
         let failures = self.session.mending.failures.load(Ordering::SeqCst);
-        let mending = tokio::spawn(async move { me.mend(error, epoch, failures, confirmed).await });
-        mending.await.unwrap_or_else(|panic| {
-            let error = Error::transport("the session was not renewed");
-            Err(error.caused_by(panic))
-        })
+        let mending = async move { me.mend(trouble, error, epoch, failures, confirmed).await };
+        let mending = tokio::spawn(mending);
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(closed()),
+            mended = mending => mended.unwrap_or_else(|panic| {
+                let error = Error::transport("the session was not renewed");
+                Err(error.caused_by(panic))
+            }),
+        }
     }
 
     async fn mend(
         self: Arc<Self>,
+        trouble: Trouble,
         error: Error,
         epoch: u64,
         failures: u64,
@@ -59,20 +84,19 @@ impl Shared {
         let _one = mending.one.lock().await;
         if self.session.epoch() != epoch {
             // Somebody else was first. What was modern and still is will say the same again.
-            return match matches!(error.kind(), ErrorKind::SessionLost)
-                || !self.version().is_modern()
-            {
-                true => Ok(()),
-                false => Err(error),
+            return match trouble == Trouble::Doubtful && self.version().is_modern() {
+                true => Err(error),
+                false => Ok(()),
             };
         }
         if mending.failures.load(Ordering::SeqCst) != failures {
             let why = mending.why.lock().unwrap_or_else(PoisonError::into_inner);
             return Err(Error::transport(why.clone()).unsent());
         }
-        let mended = match error.kind() {
-            ErrorKind::SessionLost => self.renew().await,
-            _ => self.reconsider(error, confirmed).await,
+        let mended = match trouble {
+            Trouble::Lost => self.renew().await,
+            Trouble::Doubtful => self.reconsider(error, confirmed).await,
+            Trouble::Outgrown => self.catch_up(error).await,
         };
         if let Err(error) = &mended {
             let mut why = mending.why.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +111,30 @@ impl Shared {
         self.session.trace.note(Step::SessionLost);
         self.session.pushed.withdraw_all();
         self.transport.start_over().await?;
-        self.settle_older().await?;
+        let settled = self.settle_older().await;
+        self.or_modern(settled).await?;
+        self.subscribe_again().await;
+        Ok(())
+    }
+
+    /// Probes a server that was an older one when it was greeted (wire.md 10.3, step 1). The request
+    /// that it refused was not processed.
+    async fn catch_up(&self, error: Error) -> Result<(), Error> {
+        if !self.client.era.probes() {
+            return Err(error);
+        }
+        self.session.trace.note(Step::Contradicted {
+            answer: sentence(&error.to_string()),
+        });
+        let found = self.probe().await;
+        let (Verdict::Modern(version), Some(result)) = (found.verdict, found.result) else {
+            return Err(error);
+        };
+        self.session.pushed.withdraw_all();
+        self.transport.start_over().await?;
+        self.speak_modern(Negotiated::of(version, result))?;
+        self.cache.evict(|_| true);
+        self.tools.forget();
         self.subscribe_again().await;
         Ok(())
     }

@@ -83,6 +83,12 @@ impl Session {
         *self.lock() = speaking.map(Arc::new);
     }
 
+    /// Whether this is what is spoken still, in the same session.
+    fn still_speaks(&self, speaking: &Arc<Speaking>) -> bool {
+        let now = self.lock();
+        now.as_ref().is_some_and(|now| Arc::ptr_eq(now, speaking))
+    }
+
     /// Which handshake the session goes back to.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)

@@ -43,7 +43,14 @@ impl Shared {
     pub(super) async fn probe(&self) -> Found {
         let found = self.probe_once().await;
         match found.verdict {
-            Verdict::Again(_) => self.probe_once().await,
+            Verdict::Again(_) => {
+                let mut again = self.probe_once().await;
+                // ERA-C-03: it is modern, whatever came of that.
+                if matches!(again.verdict, Verdict::Legacy(_)) && again.listed.is_empty() {
+                    again.verdict = Verdict::Refused;
+                }
+                again
+            }
             _ => found,
         }
     }

@@ -8,6 +8,7 @@
 
 use std::{
     collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -20,7 +21,7 @@ use antiphon_types::{
 use serde_json::{json, value::RawValue};
 use tokio::{
     task::JoinSet,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -31,7 +32,7 @@ use super::{
     replies::{Answer, declined, failed, late, not_pausable, older, read, response},
 };
 use crate::client::{
-    Error, ErrorKind, Target, Traffic,
+    Error, ErrorKind, Target,
     drive::{Failure, ask, unsupported},
     excerpt::word,
     handlers::Asking,
@@ -43,27 +44,44 @@ use crate::client::{
 /// us busy.
 const AT_ONCE: usize = 100;
 
+/// Their bytes.
+const AT_ONCE_BYTES: usize = 64 * 1024 * 1024;
+
 /// The requests of a server's that are not answered yet.
 #[derive(Default)]
 pub(super) struct Pushed {
     open: Mutex<HashMap<RequestId, CancellationToken>>,
-    busy: Arc<AtomicUsize>,
+    load: Arc<Load>,
+}
+
+/// How many there are.
+#[derive(Default)]
+struct Load {
+    count: AtomicUsize,
+    bytes: AtomicUsize,
 }
 
 /// One request of a server's, as long as it is not answered.
-struct Busy(Arc<AtomicUsize>);
+struct Busy {
+    load: Arc<Load>,
+    bytes: usize,
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.load.count.fetch_sub(1, Ordering::Relaxed);
+        self.load.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 impl Pushed {
-    /// A request begins; beside it, how many there are already.
-    fn enter(&self) -> (Busy, usize) {
-        let count = self.busy.fetch_add(1, Ordering::Relaxed);
-        (Busy(self.busy.clone()), count)
+    /// A request of so many bytes begins; beside it, how often there are as many as there may be.
+    fn enter(&self, bytes: usize) -> (Busy, usize) {
+        let load = self.load.clone();
+        let count = load.count.fetch_add(1, Ordering::Relaxed);
+        let total = load.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let times = (count / AT_ONCE).max(total / AT_ONCE_BYTES);
+        (Busy { load, bytes }, times)
     }
 
     /// A question is put; `None` if one of that id is open already.
@@ -120,12 +138,14 @@ impl Shared {
         let Some(id) = RequestId::from_raw(raw_id.get()) else {
             return false;
         };
-        let (busy, count) = self.session.pushed.enter();
-        if count >= 2 * AT_ONCE {
+        let params_bytes = params.map_or(0, |params| params.get().len());
+        let bytes = raw_id.get().len() + method.len() + params_bytes;
+        let (busy, times) = self.session.pushed.enter(bytes);
+        if times >= 2 {
             tracing::warn!("the server asks faster than it can be told that it does");
             return false;
         }
-        if count >= AT_ONCE {
+        if times >= 1 {
             let error = ErrorObject::internal("Too many requests at once");
             self.respond(busy, raw_id, Err(error), speaking.version);
             return true;
@@ -145,7 +165,7 @@ impl Shared {
                     tracing::warn!("the server asks twice under one id");
                     return false;
                 };
-                self.put(busy, raw_id, id, putting, withdrawn, speaking.version);
+                self.put(busy, raw_id, id, putting, withdrawn, speaking.clone());
             }
         }
         true
@@ -237,7 +257,10 @@ impl Shared {
             round,
             asked: &asked,
         };
-        inspect(&seen).map_err(|why| {
+        // It runs where the server is listened to, which must go on.
+        let seen = catch_unwind(AssertUnwindSafe(|| inspect(&seen)));
+        let seen = seen.unwrap_or_else(|_| Err("the hook panicked".into()));
+        seen.map_err(|why| {
             let message = format!("the question `{}` is refused", word(key));
             Error::new(ErrorKind::Stopped { round }, message).caused_by(why)
         })
@@ -267,7 +290,7 @@ impl Shared {
         id: RequestId,
         putting: Putting,
         withdrawn: CancellationToken,
-        version: Version,
+        speaking: Arc<Speaking>,
     ) {
         let Putting {
             question,
@@ -278,7 +301,8 @@ impl Shared {
         } = putting;
         let deadline = Instant::from_std(about.deadline);
         let over = about.cancelled.clone().drop_guard();
-        let (me, raw_id, epoch) = (self.me.clone(), raw_id.to_owned(), self.session.epoch());
+        let (me, raw_id, version) = (self.me.clone(), raw_id.to_owned(), speaking.version);
+        let closed = self.closed.clone();
         let span = tracing::debug_span!("mcp.pushed", method = question.method());
         let putting = async move {
             let mut callback = JoinSet::new();
@@ -293,6 +317,7 @@ impl Shared {
                 biased;
                 // Nobody waits for the answer.
                 () = withdrawn.cancelled() => return,
+                () = closed.cancelled() => return,
                 () = given_up => declined(&question),
                 answered = timeout_at(deadline, callback.join_next()) => match answered {
                     Ok(Some(Ok(Ok(answer)))) => Ok(older(answer, version)),
@@ -312,8 +337,9 @@ impl Shared {
             let Some(shared) = me.upgrade() else {
                 return;
             };
-            if shared.session.pushed.lock().remove(&id).is_none() || shared.session.epoch() != epoch
-            {
+            let is_open = shared.session.pushed.lock().remove(&id).is_some();
+            // Another session did not ask that.
+            if !is_open || !shared.session.still_speaks(&speaking) {
                 return;
             }
             shared.send_response(&raw_id, answer, version).await;
@@ -334,16 +360,8 @@ impl Shared {
     }
 
     async fn send_response(&self, id: &RawValue, answer: Answer, version: Version) {
-        let message = response(id, &answer);
-        self.client.listeners.traffic(Traffic::Sent(&message));
-        let told = timeout(
-            self.client.clocks.work,
-            self.transport.tell(version, message),
-        );
-        match told.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "an answer was not sent"),
-            Err(_) => tracing::warn!("an answer was not sent in time"),
+        if let Err(error) = self.tell(version, response(id, &answer)).await {
+            tracing::warn!(%error, "an answer was not sent");
         }
     }
 }

@@ -53,7 +53,9 @@ pub(super) fn failed(question: &InputRequest, failure: &Failure) -> Answer {
             declined(question)
         }
         Failure::Invalid(errors) => {
-            tracing::warn!(?errors, "the answer to a question does not fit");
+            // Not what is wrong: that may quote the answer.
+            let count = errors.len();
+            tracing::warn!(count, "the answer to a question does not fit");
             late(question)
         }
     }

@@ -1,6 +1,6 @@
 //! Which revision to speak: probes and handshakes, in which order (wire.md 10.3 and 10.4).
 
-use antiphon_core::negotiate::{Remedy, Verdict, remedy, supported};
+use antiphon_core::negotiate::{Remedy, Verdict, contradicts, remedy, supported};
 use antiphon_types::{Version, code};
 
 use super::probe::{Found, Late};
@@ -43,7 +43,8 @@ impl Shared {
         let version = known.version;
         self.session.trace.note(Step::Known { version });
         if !version.is_modern() {
-            return self.settle(Next::Greet(version)).await;
+            let settled = self.settle(Next::Greet(version)).await;
+            return self.or_modern(settled).await;
         }
         self.negotiated.set(known);
         Ok(())
@@ -57,6 +58,26 @@ impl Shared {
         match known.or_else(newest) {
             Some(version) => self.settle(Next::Greet(version)).await,
             None => Err(no_common(self.client.era, Vec::new(), None)),
+        }
+    }
+
+    /// A server that was an older one, and will not be greeted, may have become another (ERA-C-12).
+    pub(super) async fn or_modern(&self, settled: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = settled else {
+            return Ok(());
+        };
+        let object = error.answered();
+        let refused = contradicts(object, error.http_status(), false)
+            || object.is_some_and(|object| object.code == code::METHOD_NOT_FOUND);
+        if !refused || !self.client.era.probes() {
+            return Err(error);
+        }
+        let found = self.probe().await;
+        match (found.verdict, found.result) {
+            (Verdict::Modern(version), Some(result)) => {
+                self.speak_modern(Negotiated::of(version, result))
+            }
+            _ => Err(error),
         }
     }
 

@@ -5,7 +5,7 @@ mod queue;
 mod slot;
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,13 +15,13 @@ use std::{
 use antiphon_types::Version;
 use bytes::Bytes;
 use futures_core::Stream;
-use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use self::{head::Whose, queue::Request, slot::Slot};
 use crate::client::{
     Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, excerpt::excerpt,
+    transport::batch::split,
 };
 
 pub(super) use queue::Queue;
@@ -225,14 +225,10 @@ impl Shared {
 
     /// Takes what the server sent to whoever waits for it.
     pub(super) fn receive(&self, message: Bytes) {
-        if message.trim_ascii_start().first() == Some(&b'[')
-            && self.lock().batches
-            && let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(&message)
-        {
-            for part in batch {
-                self.receive_one(message.slice_ref(part.get().as_bytes()));
-            }
-            return;
+        if message.trim_ascii_start().first() == Some(&b'[') && self.lock().batches {
+            let mut parts = VecDeque::new();
+            split(Version::V2025_03_26, message, &mut parts);
+            return parts.into_iter().for_each(|part| self.receive_one(part));
         }
         self.receive_one(message);
     }
@@ -331,6 +327,12 @@ impl Shared {
         }
     }
 
+    /// Whether somebody waits for the answer to this request.
+    #[cfg(feature = "http")]
+    pub(super) fn waits_for(&self, id: i64) -> bool {
+        self.lock().waiting.contains_key(&id)
+    }
+
     /// A request could not be handed over.
     #[cfg(feature = "http")]
     pub(super) fn refuse(&self, id: i64, error: Error) {
@@ -395,7 +397,7 @@ impl Shared {
     }
 
     /// Why it ended.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(super) fn why_over(&self) -> Option<Arc<str>> {
         self.lock().over.clone()
     }

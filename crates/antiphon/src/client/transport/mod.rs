@@ -1,5 +1,6 @@
 //! Ways to a server.
 
+mod batch;
 mod channel;
 #[cfg(feature = "http")]
 mod http;
@@ -11,6 +12,7 @@ mod stdio;
 #[cfg(feature = "stdio")]
 mod streams;
 
+pub(super) use batch::split;
 pub use channel::Channel;
 #[cfg(feature = "http")]
 pub use http::{Bearer, Challenge, Http, HttpTransport};

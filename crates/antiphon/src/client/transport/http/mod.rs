@@ -6,7 +6,6 @@
 
 mod answer;
 mod asked;
-mod batch;
 mod bearer;
 mod cause;
 mod connector;

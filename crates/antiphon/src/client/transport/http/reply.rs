@@ -12,12 +12,11 @@ use hyper::body::Incoming as HttpBody;
 
 use super::{
     asked::Asked,
-    batch::split,
     events::{Reader, message},
     resume::{Tries, reopen},
     wire::report,
 };
-use crate::client::{Error, ErrorKind, Pending};
+use crate::client::{Error, ErrorKind, Pending, transport::batch::split};
 
 type Item = Result<Bytes, Error>;
 

@@ -14,7 +14,6 @@ use tokio::time::timeout;
 use super::{
     answer::{self, Served},
     asked::Asked,
-    batch::split,
     bearer::Token,
     head::Sent,
     reply::Reply,
@@ -22,7 +21,7 @@ use super::{
     waiting::Waiting,
     wire::{Answered, Wire},
 };
-use crate::client::{Error, Incoming, Outgoing};
+use crate::client::{Error, Incoming, Outgoing, transport::batch::split};
 
 /// How long a server may take to hear that a session is over.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -168,11 +167,16 @@ impl Session {
         if status != StatusCode::NOT_FOUND || stamp.session.is_none() {
             return false;
         }
+        self.lost(stamp);
+        true
+    }
+
+    /// The server does not know this session any more.
+    pub(super) fn lost(&self, stamp: &Stamp) {
         let mut agreed = self.lock();
         if agreed.id == stamp.session {
             agreed.lost = true;
         }
-        true
     }
 
     /// Forgets the session.

@@ -11,7 +11,10 @@ use antiphon_types::Version;
 use bytes::Bytes;
 use http::Uri;
 use serde::{Deserialize, de::IgnoredAny};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{
     answer,
@@ -31,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long what was said last may take to be sent once the connection is closed.
 const FLUSH: Duration = Duration::from_millis(500);
+
+/// How long a server may take to take a message that nobody waits for.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// Messages that are sent at once.
 const AT_ONCE: usize = 64;
@@ -81,9 +87,15 @@ impl Sse {
         Ok(Self { shared, post })
     }
 
-    /// Sends a request; what belongs to it comes on the stream.
+    /// Sends a request; what belongs to it comes on the stream. The stream is the session: once it
+    /// has ended, one has to start over.
     pub(super) async fn send(&self, request: Outgoing<'_>) -> Result<Incoming, Error> {
-        self.shared.send(request).await
+        match self.shared.why_over() {
+            Some(why) if request.method != "initialize" => {
+                Err(Error::session_lost().caused_by(&*why).unsent())
+            }
+            _ => self.shared.send(request).await,
+        }
     }
 
     /// Sends a message that has no answer of its own.
@@ -193,12 +205,24 @@ async fn write(shared: &Arc<Shared>, mut queue: Queue, post: Arc<Post>) {
     _ = timeout(FLUSH, rest).await;
 }
 
-/// Sends one message; if that does not work, the request that it is has failed.
+/// Sends one message; if that does not work, the request that it is has failed. A server that
+/// never ends what it says to that is not listened to for longer than somebody waits.
 async fn send(shared: Arc<Shared>, post: Arc<Post>, message: Bytes) {
     let id = request_id(&message);
-    if let (Err(error), Some(id)) = (post.send(message).await, id) {
-        super::wire::report(&post.wire.events, &error);
-        shared.refuse(id, error);
+    let unwanted = async {
+        loop {
+            sleep(LINGER).await;
+            if id.is_none_or(|id| !shared.waits_for(id)) {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        sent = post.send(message) => if let (Err(error), Some(id)) = (sent, id) {
+            shared.refuse(id, error);
+        },
+        () = unwanted => {}
     }
 }
 

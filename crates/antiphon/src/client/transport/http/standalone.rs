@@ -9,14 +9,13 @@ use tokio::{
 };
 
 use super::{
-    batch::split,
     events::{Reader, message},
     resume::{LONGEST, Tries, Unopened, jitter, open},
     session::Session,
     stamp::Stamp,
     wire::report,
 };
-use crate::client::ErrorKind;
+use crate::client::{Error, ErrorKind, Event, transport::batch::split};
 
 /// Listens until the server does not want that, or for ever; and tells when it is known whether
 /// the server does.
@@ -30,7 +29,7 @@ pub(super) async fn listen(
     let wire = session.wire.clone();
     let mut reader = Reader::resumable(wire.limit);
     let mut tries = Tries::default();
-    let mut again = false;
+    let (mut again, mut was_open) = (false, false);
     loop {
         let opened = open(&wire, &stamp, reader.last_id()).await;
         if let Some(tell) = tell.take() {
@@ -41,6 +40,7 @@ pub(super) async fn listen(
                 if again {
                     tries.opened();
                 }
+                was_open = true;
                 reader.open(body);
                 let opened = Instant::now();
                 let heard = hear(&session, version, &mut reader, &mut tries).await;
@@ -60,6 +60,14 @@ pub(super) async fn listen(
                 tracing::debug!(%error, "the server's own stream cannot be resumed");
                 reader.forget(wire.limit);
                 continue;
+            }
+            // It was there, and whoever relies on it must know that it is gone.
+            Err(Unopened::Refused(error)) if was_open => {
+                if let ErrorKind::Status(404) = error.kind() {
+                    session.lost(&stamp);
+                }
+                let lost = Error::session_lost().caused_by(error);
+                return wire.events.report(Event::Transport(lost));
             }
             Err(Unopened::Refused(error)) => {
                 // What a server says that has no such stream, each in its own way (LHTTP-S-12).

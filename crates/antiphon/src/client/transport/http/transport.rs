@@ -128,11 +128,11 @@ impl Transport for HttpTransport {
 
     fn tell(&self, version: Version, message: Bytes) -> Pending<'_, Result<(), Error>> {
         Box::pin(async move {
-            let told = match self.sse() {
+            match self.sse() {
+                // There a failure of the transport is that of the stream, and nothing else.
                 Some(sse) => sse.tell(version, message).await,
-                None => self.session.tell(version, message).await,
-            };
-            self.reported(told)
+                None => self.reported(self.session.tell(version, message).await),
+            }
         })
     }
 
@@ -159,14 +159,13 @@ impl Transport for HttpTransport {
     fn start_over(&self) -> Pending<'_, Result<(), Error>> {
         Box::pin(async move {
             self.session.forget();
-            let sse = {
+            let fell_back = {
                 let mut beside = self.beside();
                 beside.listening = None;
-                beside.sse.take()
+                beside.sse.is_some()
             };
-            // That transport is a session itself.
-            if sse.is_some() {
-                drop(sse);
+            // That transport is a session itself. If it cannot be had, this one stays lost.
+            if fell_back {
                 self.fall_back().await?;
             }
             Ok(())

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 const LONGEST: usize = 10_000;
 
 /// Adds the messages in `text` to `messages`. What is no batch, or none that can be read, is one.
-pub(super) fn split(version: Version, text: Bytes, messages: &mut VecDeque<Bytes>) {
+pub(in crate::client) fn split(version: Version, text: Bytes, messages: &mut VecDeque<Bytes>) {
     if version == Version::V2025_03_26
         && text.trim_ascii_start().first() == Some(&b'[')
         && let Ok(parts) = serde_json::Deserializer::from_slice(&text).deserialize_seq(Parts)
