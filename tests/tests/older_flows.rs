@@ -68,7 +68,8 @@ async fn call<'a>(
     arguments: Value,
     answers: impl IntoIterator<Item = (&'a str, Said)>,
 ) -> Told {
-    let params = json!({ "name": tool, "arguments": arguments });
+    let mut params = json!({ "name": tool });
+    params["arguments"] = arguments;
     ask(client, "tools/call", params, answers).await
 }
 

@@ -436,7 +436,7 @@ pub(crate) async fn prompts_and_resources_ask<C: Connect>(way: impl Fn() -> C, v
                 assert_eq!(message["content"]["text"], text);
                 assert_eq!(person.asked(), ["audience"]);
             }
-            answer => not_read(version, accepted, answer.expect_err("no prompt")),
+            answer => not_read(version, accepted, &answer.expect_err("no prompt")),
         }
     }
     for says in [yes("audit"), Says::No] {
@@ -449,13 +449,13 @@ pub(crate) async fn prompts_and_resources_ask<C: Connect>(way: impl Fn() -> C, v
                 assert_eq!(contents["text"], "Vault 7, opened because: audit");
                 assert_eq!(person.asked(), ["reason"]);
             }
-            answer => not_read(version, accepted, answer.expect_err("no contents")),
+            answer => not_read(version, accepted, &answer.expect_err("no contents")),
         }
     }
 }
 
 /// The error of a prompt or a resource whose question was declined or could not be asked.
-fn not_read(version: Version, accepted: bool, error: Error) {
+fn not_read(version: Version, accepted: bool, error: &Error) {
     let told = error.to_string();
     match has_forms(version) {
         true => assert!(!accepted && told.contains("declined"), "{told}"),
