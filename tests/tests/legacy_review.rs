@@ -445,3 +445,34 @@ async fn a_handshake_is_what_its_answer_says() {
         assert_eq!(opened, 1, "{way:?}");
     }
 }
+
+/// SHIM-S-07: the time of a call begins with it, and once it is over nobody is shown a question
+/// that is taken back at once.
+#[tokio::test]
+async fn a_call_whose_time_is_over_asks_nothing() {
+    for way in WAYS {
+        let slow = async |ask: Ask| {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let Confirm { ok } = ask.form("one", "One?")?;
+            Ok::<_, Stop>(ok.to_string())
+        };
+        let again = async |ask: Ask| {
+            let Confirm { ok } = ask.form("one", "One?")?;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let Confirm { ok: other } = ask.form("other", "Other?")?;
+            Ok::<_, Stop>(format!("{ok} {other}"))
+        };
+        let desk: Desk = Desk::new("desk", "1")
+            .tool("slow", slow)
+            .tool("again", again);
+        let desk = desk.shim(Shim::new().call_timeout(Duration::from_millis(250)));
+        let mut older = Older::open(way, desk, "2025-11-25").await;
+        for (tool, questions) in [("slow", 0), ("again", 1)] {
+            let (said, response) = older
+                .call(tool, json!({}), |_| accept(json!({"ok": true})))
+                .await;
+            assert_eq!(response["result"]["isError"], true, "{response}");
+            assert_eq!(said.len(), questions, "{way:?} {tool}: {said:?}");
+        }
+    }
+}
