@@ -187,6 +187,12 @@ async fn a_session_keeps_only_so_much_of_what_its_client_says() {
         assert_eq!(answer.last()["error"]["code"], -32602, "{}", answer.status);
     }
     assert_eq!(service.session_counts().open, 0);
+    // But a picture is no reason to send anybody away.
+    let icon = json!([{"src": format!("data:image/png;base64,{}", &long[..200_000])}]);
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1", "icons": icon}});
+    let answer = client.post(&request(1, "initialize", params)).await;
+    assert_eq!(answer.last()["result"]["protocolVersion"], "2025-11-25");
     client.version = "2025-11-25".to_owned();
     let client = client.opened().await;
     let mut kept = 0;
