@@ -187,6 +187,12 @@ async fn a_session_keeps_only_so_much_of_what_its_client_says() {
         assert_eq!(answer.last()["error"]["code"], -32602, "{}", answer.status);
     }
     assert_eq!(service.session_counts().open, 0);
+    // But a picture is no reason to send anybody away.
+    let icon = json!([{"src": format!("data:image/png;base64,{}", &long[..200_000])}]);
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1", "icons": icon}});
+    let answer = client.post(&request(1, "initialize", params)).await;
+    assert_eq!(answer.last()["result"]["protocolVersion"], "2025-11-25");
     client.version = "2025-11-25".to_owned();
     let client = client.opened().await;
     let mut kept = 0;
@@ -443,5 +449,36 @@ async fn a_handshake_is_what_its_answer_says() {
             opened += usize::from(older.hear().await.get("result").is_some());
         }
         assert_eq!(opened, 1, "{way:?}");
+    }
+}
+
+/// SHIM-S-07: the time of a call begins with it, and once it is over nobody is shown a question
+/// that is taken back at once.
+#[tokio::test]
+async fn a_call_whose_time_is_over_asks_nothing() {
+    for way in WAYS {
+        let slow = async |ask: Ask| {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let Confirm { ok } = ask.form("one", "One?")?;
+            Ok::<_, Stop>(ok.to_string())
+        };
+        let again = async |ask: Ask| {
+            let Confirm { ok } = ask.form("one", "One?")?;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let Confirm { ok: other } = ask.form("other", "Other?")?;
+            Ok::<_, Stop>(format!("{ok} {other}"))
+        };
+        let desk: Desk = Desk::new("desk", "1")
+            .tool("slow", slow)
+            .tool("again", again);
+        let desk = desk.shim(Shim::new().call_timeout(Duration::from_millis(250)));
+        let mut older = Older::open(way, desk, "2025-11-25").await;
+        for (tool, questions) in [("slow", 0), ("again", 1)] {
+            let (said, response) = older
+                .call(tool, json!({}), |_| accept(json!({"ok": true})))
+                .await;
+            assert_eq!(response["result"]["isError"], true, "{response}");
+            assert_eq!(said.len(), questions, "{way:?} {tool}: {said:?}");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub(super) async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Answer
     if channel.session().is_some() {
         return again();
     }
-    let opened = match open(told, None, channel.in_flight.clone()) {
+    let opened = match open(told, None, &channel.in_flight) {
         Ok(opened) => opened,
         Err(error) => return Answer::error(told.message.id(), 200, &error),
     };
@@ -45,25 +45,27 @@ pub(super) async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Answer
 pub(super) fn open(
     told: Told<'_>,
     mute: Option<Mute>,
-    in_flight: Arc<InFlight>,
+    in_flight: &Arc<InFlight>,
 ) -> Result<(Session, Vec<u8>), ErrorObject> {
     let params = envelope::raw_params(told.text)
         .ok_or_else(|| ErrorObject::invalid_params("`params` is missing"))?;
-    let params: InitializeRequestParams = decode(params.get())
+    let mut params: InitializeRequestParams = decode(params.get())
         .map_err(|error| ErrorObject::invalid_params(format!("`params`: {error}")))?;
     // LEG-S-03, LEG-S-04: what was proposed, if it is one of these, else the newest of them.
     let proposed = params.protocol_version.parse().ok();
     let version = proposed
         .filter(|version: &Version| !version.is_modern())
         .unwrap_or(Version::LEGACY[0]);
-    let session = Session::new(
-        version,
-        &params.capabilities,
-        Some(&params.client_info),
-        mute,
-        in_flight,
-    );
-    if session.kept_bytes() > KEPT {
+    let session = |client: &Implementation| {
+        let declared = &params.capabilities;
+        Session::new(version, declared, Some(client), mute, in_flight.clone())
+    };
+    let mut opened = session(&params.client_info);
+    if opened.kept_bytes() > KEPT && params.client_info.icons.take().is_some() {
+        // Pictures are long, and nobody needs them here.
+        opened = session(&params.client_info);
+    }
+    if opened.kept_bytes() > KEPT {
         let error = format!("`params`: a client says at most {KEPT} bytes of itself");
         return Err(ErrorObject::invalid_params(error));
     }
@@ -75,7 +77,7 @@ pub(super) fn open(
         tracing::error!(%error, "the answer to `initialize` does not serialise");
         ErrorObject::internal("Internal error")
     })?;
-    Ok((session, json))
+    Ok((opened, json))
 }
 
 /// Lets the service have its say in what the session hears of, and answers.

@@ -183,6 +183,7 @@ pub(super) async fn run<P: Asks>(
     call: &Call<'_>,
     params: P,
 ) -> Result<Reply<P::Result>, ErrorObject> {
+    let began = Instant::now();
     let mut flow: Option<Flow<'_>> = None;
     let mut responses: Option<Box<RawValue>> = None;
     let mut state: Option<String> = None;
@@ -217,7 +218,7 @@ pub(super) async fn run<P: Asks>(
         }
         // From here on nothing runs that must not be left, until the answers are there.
         call.may_be_abandoned();
-        let flow = flow.get_or_insert_with(|| Flow::new(endpoint, call));
+        let flow = flow.get_or_insert_with(|| Flow::new(endpoint, call, began));
         let answered = match input.requests().len() {
             0 => flow.wait().await.map(|()| None),
             _ => flow.ask(&input).await.map(Some),
@@ -243,6 +244,8 @@ enum Ended {
     Unanswered(String),
 }
 
+const OVER_TIME: &str = "This was not done in the time there is for it; try again later";
+
 /// A call that asks.
 struct Flow<'a> {
     endpoint: &'a Inner,
@@ -263,13 +266,13 @@ struct Leg<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(endpoint: &'a Inner, call: &'a Call<'a>) -> Self {
+    fn new(endpoint: &'a Inner, call: &'a Call<'a>, began: Instant) -> Self {
         let settings = &endpoint.legacy.shim;
         Self {
             endpoint,
             call,
             settings,
-            until: after(Instant::now(), settings.call),
+            until: after(began, settings.call),
             rounds: 0,
             put_off: None,
         }
@@ -294,6 +297,10 @@ impl<'a> Flow<'a> {
             return Err(Ended::Unanswered(format!(
                 "This asked in {most} rounds, and may ask in no more"
             )));
+        }
+        if Instant::now() >= self.until {
+            // A question that is taken back at once is none.
+            return Err(Ended::Unanswered(OVER_TIME.to_owned()));
         }
         let Some(_place) = self.endpoint.hold() else {
             tracing::warn!(
@@ -425,9 +432,7 @@ impl<'a> Flow<'a> {
         let wake = now + (SHORTEST * 2_u32.pow(times.min(6))).min(LONGEST);
         if wake >= until {
             sleep_until(until).await;
-            return Err(Ended::Unanswered(
-                "This was not done in the time there is for it; try again later".to_owned(),
-            ));
+            return Err(Ended::Unanswered(OVER_TIME.to_owned()));
         }
         sleep_until(wake).await;
         Ok(())

@@ -50,7 +50,7 @@ async fn initialize(table: &Arc<Table>, told: Told<'_>) -> Answer {
     // The session is named in the head of a single message.
     told.outbox.hush();
     let id = told.message.id();
-    let (session, json) = match handshake::open(told, mute(table), Arc::default()) {
+    let (session, json) = match handshake::open(told, mute(table), &Arc::default()) {
         Ok(opened) => opened,
         Err(error) => return Answer::error(id, 200, &error),
     };
