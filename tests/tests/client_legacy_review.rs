@@ -308,7 +308,7 @@ async fn a_server_that_refuses_both_is_quoted() {
     let known = Negotiated::new(Version::V2025_06_18);
     let serving = async {
         let greeting = server.expect("initialize").await;
-        let refusal = json!({ "code": -7, "message": "closed on Mondays" });
+        let refusal = json!({ "code": -32600, "message": "closed on Mondays" });
         server.respond(&greeting, &refusal).await;
         server.refuse_probe().await;
         server
@@ -317,7 +317,7 @@ async fn a_server_that_refuses_both_is_quoted() {
     let connecting = client.connect_as(peer, known);
     let (connected, mut server) = join!(connecting, serving);
     let error = connected.expect_err("refused");
-    assert_eq!(error.code(), Some(-7), "{error:?}");
+    assert_eq!(error.code(), Some(-32600), "{error:?}");
     assert_eq!(server.next().await, None);
 }
 

@@ -66,9 +66,16 @@ impl Shared {
         let Err(error) = settled else {
             return Ok(());
         };
-        let object = error.answered();
-        let refused = contradicts(object, error.http_status(), false)
-            || object.is_some_and(|object| object.code == code::METHOD_NOT_FOUND);
+        // What a server says that does not know what a greeting is; not that it is full.
+        let refused = match error.answered().map(|object| object.code) {
+            Some(code) => [
+                code::METHOD_NOT_FOUND,
+                code::INVALID_PARAMS,
+                code::INVALID_REQUEST,
+            ]
+            .contains(&code),
+            None => contradicts(None, error.http_status(), false),
+        };
         if !refused || !self.client.era.probes() {
             return Err(error);
         }
