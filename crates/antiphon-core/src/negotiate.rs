@@ -61,8 +61,12 @@ pub fn era<'h>(message: &Message<'_>, header: impl FnOnce() -> Header<'h>) -> Er
     let is_legacy = |text: &str| Version::LEGACY.iter().any(|it| it.as_str() == text);
     let is_modern = |text: &str| Version::MODERN.iter().any(|it| it.as_str() == text);
     let is_older = match &message.params.meta.version {
-        // ERA-S-04: unless it names a revision that has it.
-        Slot::Text(version) => opens() && is_legacy(version),
+        // ERA-S-04: unless it names a revision that has it, and the header does not say otherwise.
+        Slot::Text(version) => {
+            opens()
+                && is_legacy(version)
+                && !matches!(header(), Header::Value(text) if is_modern(text))
+        }
         Slot::Null | Slot::Other => false,
         Slot::Absent => match header() {
             Header::None | Header::Absent => true,
@@ -97,9 +101,18 @@ pub fn admit(
             return Err(invalid(format!("`{PROTOCOL_VERSION}` must be a string")));
         }
     };
+    let older = || Version::LEGACY.iter().any(|it| it.as_str() == &**version);
     match header {
         Header::None => {}
         Header::Value(header) if header == version => {}
+        // AMB-05: under a modern header it is a modern request for a removed method.
+        Header::Value(header)
+            if message.method() == "initialize"
+                && served.iter().any(|served| served.as_str() == header)
+                && older() =>
+        {
+            return Err(Fault::not_found("initialize"));
+        }
         Header::Value(header) => {
             return Err(mismatch(format!(
                 "MCP-Protocol-Version is `{}` but the body says `{}`",
@@ -398,7 +411,11 @@ mod tests {
             assert_eq!(of("tools/list", header, &modern), Era::Modern);
             assert_eq!(of("initialize", header, &modern), Era::Modern);
             assert_eq!(of("tools/list", header, &older), Era::Modern);
-            assert_eq!(of("initialize", header, &older), Era::Legacy);
+            let opening = match header {
+                Header::Value(NOW) => Era::Modern,
+                _ => Era::Legacy,
+            };
+            assert_eq!(of("initialize", header, &older), opening, "{header:?}");
         }
         for (header, any, opening) in [
             (Header::None, Era::Legacy, Era::Legacy),
@@ -422,6 +439,11 @@ mod tests {
     #[test]
     fn initialize_learns_what_is_served() {
         assert_eq!(verdict("initialize", Header::Value(NOW), ""), (-32601, 404));
+        let older = meta(r#""2025-11-25""#, CAPS);
+        assert_eq!(
+            verdict("initialize", Header::Value(NOW), &older),
+            (-32601, 404)
+        );
         assert_eq!(verdict("initialize", Header::Absent, ""), (-32022, 400));
         assert_eq!(
             verdict("initialize", Header::Value("2025-11-25"), ""),

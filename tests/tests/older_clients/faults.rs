@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use antiphon::{Ask, Form, Server, Stop, legacy::Shim, raw::Endpoint};
+use antiphon::{Ask, Form, Limits, Server, Stop, legacy::Shim, raw::Endpoint};
 use antiphon_tests::{behaviours, wire::Wire};
 use antiphon_tests::{
     older::{Older, accept, never},
@@ -195,5 +195,25 @@ behaviours! {
             .await;
         assert_eq!(response["result"]["content"][0]["text"], "x x");
         assert_eq!(said.len(), 3);
+    }
+
+    /// Whoever waits for a person keeps nobody else from being served.
+    async fn a_call_that_waits_takes_no_place(way: Wire) {
+        let server: Server = Server::new("desk", "1.0")
+            .tool("ask", async |ask: Ask| -> Result<String, Stop> {
+                let Name { name } = ask.form("name", "Name?")?;
+                Ok(name)
+            })
+            .tool("echo", async || "here")
+            .limits(Limits::new().calls(1));
+        let mut older = Older::open(way, server, "2025-11-25").await;
+        let id = older.begin("tools/call", json!({"name": "ask"})).await;
+        let asked = older.hear().await;
+        let (_, response) = older.call("echo", json!({}), never).await;
+        assert_eq!(response["result"]["content"][0]["text"], "here", "{response}");
+        older.say(&reply(&asked, "Ada")).await;
+        let response = older.hear().await;
+        assert_eq!(response["id"], id);
+        assert_eq!(response["result"]["content"][0]["text"], "Ada");
     }
 }

@@ -214,7 +214,7 @@ impl Endpoint {
             .unwrap_or_else(|lost| Err(io::Error::other(lost)))
     }
 
-    /// Requests running now.
+    /// Requests running now. Those that [wait](Self::waiting_calls) for answers are not.
     pub fn calls(&self) -> usize {
         self.0.calls.load(Ordering::Relaxed)
     }
@@ -262,6 +262,13 @@ impl Inner {
         Place::take(&self.held, self.legacy.shim.calls)
     }
 
+    /// Gives the place of a running call to others while it waits for an answer. For a moment after
+    /// that there may be more calls than there should, but no more than may wait.
+    pub(crate) fn lend_place(&self) -> Lent<'_> {
+        self.calls.fetch_sub(1, Ordering::Relaxed);
+        Lent(&self.calls)
+    }
+
     /// A place among the open subscriptions, if there is one.
     pub(crate) fn admit_listen(&self) -> Option<Place<'_>> {
         Place::take(&self.listens, self.limits.listens)
@@ -276,6 +283,15 @@ impl<'a> Place<'a> {
         let place = Self(count);
         // Taken first and given back by the drop if it was one too many.
         (count.fetch_add(1, Ordering::Relaxed) < limit).then_some(place)
+    }
+}
+
+/// A place that is taken back when this is dropped.
+pub(crate) struct Lent<'a>(&'a AtomicUsize);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -161,7 +161,9 @@ async fn other(
 ) -> Result<Observed, ErrorObject> {
     let endpoint = told.served.inner();
     let offered = &endpoint.capabilities;
-    let subscribes = offered.resources.as_ref().and_then(|it| it.subscribe) == Some(true);
+    // Without a session nobody could be told.
+    let subscribes = session.listener().is_some()
+        && offered.resources.as_ref().and_then(|it| it.subscribe) == Some(true);
     match told.message.method() {
         "ping" => {}
         "logging/setLevel" if offered.logging.is_some() => session.set_level(level(told.text)?),

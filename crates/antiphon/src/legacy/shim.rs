@@ -311,6 +311,8 @@ impl<'a> Flow<'a> {
                 "The server waits for too many answers already; try again later".to_owned(),
             ));
         };
+        // Whoever waits for a person keeps nobody else from being served.
+        let _lent = self.endpoint.lend_place();
         let mut answers = Map::new();
         let mut waiting = Vec::new();
         for (key, request) in input.requests() {

@@ -54,7 +54,7 @@ impl Changes {
         self.announce(&Change::End);
     }
 
-    /// How many subscriptions are open.
+    /// How many listen: open subscriptions, and sessions of older clients.
     pub fn listeners(&self) -> usize {
         self.lock()
             .all

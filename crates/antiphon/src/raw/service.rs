@@ -230,8 +230,8 @@ impl About {
         self
     }
 
-    /// Whether questions are sent to clients of older revisions at all; they are unless told
-    /// otherwise. If not, a call that asks ends with `-32603`.
+    /// Whether what is asked with [`InputRequired`](antiphon_types::InputRequired) is sent to clients
+    /// of older revisions; it is unless told otherwise. If not, a call that asks ends with `-32603`.
     pub fn legacy_shim(mut self, on: bool) -> Self {
         self.legacy.asks = on;
         self

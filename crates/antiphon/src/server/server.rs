@@ -325,8 +325,9 @@ impl<S> Server<S> {
         self.set(|settings| settings.legacy.shim = shim)
     }
 
-    /// Whether questions are sent to clients of the revisions before 2026-07-28 at all; they are
-    /// unless told otherwise. If not, a call that asks ends with `-32603`, and the log says so.
+    /// Whether what handlers [ask](crate::Ask) is sent to clients of the revisions before 2026-07-28;
+    /// it is unless told otherwise. If not, a call that asks ends with `-32603`, and the log says
+    /// so. Handlers that wait in [`Call::elicit`](crate::Call::elicit) and its like still can.
     pub fn legacy_shim(self, on: bool) -> Self {
         self.set(|settings| settings.legacy.asks = on)
     }
