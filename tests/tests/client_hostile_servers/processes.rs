@@ -231,6 +231,8 @@ async fn a_line_without_end_is_not_kept() {
     let line = format!("head -c {} /dev/zero | tr '\\0' x; echo", 512 << 20);
     let before = peak();
     let (client, events) = client();
+    // It is slow, which is no sign of age.
+    let client = client.probe_timeout(BUDGET);
     let connected = client.connect(shell(&format!(
         "{line}; {DISCOVERED}; {line}; {FINE}; sleep 60"
     )));
