@@ -533,7 +533,7 @@ async fn a_session_that_ends_takes_everything_with_it() {
     let still = client.clone();
     let plain =
         tokio::spawn(async move { still.call("plain", "slow", json!({"ms": 60_000})).await });
-    until(|| endpoint.calls() == 4).await;
+    until(|| (endpoint.calls(), endpoint.waiting_calls()) == (2, 2)).await;
     assert_eq!(client.delete().await, 204);
     assert_eq!(standalone.next().await, None);
     for (events, id) in [(asks, "asks"), (slow, "slow")] {
