@@ -1,6 +1,6 @@
 //! Outgoing messages, written once, straight into the buffer that is sent.
 
-use std::io::Write as _;
+use std::{fmt::Display, io::Write as _};
 
 use antiphon_types::{ErrorObject, InputRequired, MetaObject, meta::SERVER_INFO};
 use serde::{Serialize, Serializer as _};
@@ -183,30 +183,6 @@ pub fn bare_result(
     Ok(())
 }
 
-/// Writes a request of a server's to a client of the revisions that have such.
-///
-/// # Errors
-/// When `params` does not serialise; `out` is then as it was.
-pub fn server_request(
-    out: &mut Vec<u8>,
-    id: u64,
-    method: &str,
-    params: &(impl Serialize + ?Sized),
-) -> serde_json::Result<()> {
-    let start = out.len();
-    out.extend_from_slice(HEAD);
-    _ = write!(out, "{id}");
-    out.extend_from_slice(br#","method":""#);
-    out.extend_from_slice(method.as_bytes());
-    out.extend_from_slice(br#"","params":"#);
-    if let Err(error) = serde_json::to_writer(&mut *out, params) {
-        out.truncate(start);
-        return Err(error);
-    }
-    out.push(b'}');
-    Ok(())
-}
-
 /// Writes an error response; without an `id` when none could be read (BASE-S-06).
 pub fn error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorObject) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
@@ -232,7 +208,7 @@ pub fn error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorObject) {
 /// When `params` does not serialise, or not as an object; `out` is then as it was.
 pub fn request(
     out: &mut Vec<u8>,
-    id: i64,
+    id: impl Display,
     method: &str,
     params: &(impl Serialize + ?Sized),
     meta: &str,
@@ -263,15 +239,16 @@ pub fn request(
     Ok(())
 }
 
-/// Writes a request of an older revision, whose metadata is there only if there is any.
+/// Writes a request of an older revision, of either side: its metadata is there only if there is
+/// any.
 ///
-/// `params` must serialise as an object without `_meta`.
+/// `params` must serialise as an object, and without `_meta` if `meta` has something.
 ///
 /// # Errors
 /// When `params` does not serialise, or not as an object; `out` is then as it was.
 pub fn older_request(
     out: &mut Vec<u8>,
-    id: i64,
+    id: impl Display,
     method: &str,
     params: &(impl Serialize + ?Sized),
     meta: Option<&MetaObject>,
@@ -331,7 +308,8 @@ mod tests {
         bare_result(&mut out, "7", &serde_json::json!({"a": 1})).expect("written");
         assert_eq!(out, br#"{"jsonrpc":"2.0","id":7,"result":{"a":1}}"#);
         out.clear();
-        server_request(&mut out, 3, "roots/list", &serde_json::json!({})).expect("written");
+        let params = serde_json::json!({});
+        older_request(&mut out, 3, "roots/list", &params, None).expect("written");
         let text = br#"{"jsonrpc":"2.0","id":3,"method":"roots/list","params":{}}"#;
         assert_eq!(out, text);
     }

@@ -162,7 +162,7 @@ impl Asker {
             deadline: Box::pin(sleep_until(deadline)),
         };
         let mut message = Vec::with_capacity(512);
-        if let Err(error) = write::server_request(&mut message, id, method, &params) {
+        if let Err(error) = write::older_request(&mut message, id, method, &params, None) {
             return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
         }
         // Of a call that is over nobody is asked anything.
