@@ -90,6 +90,33 @@ async fn a_server_that_does_not_know_the_probe_is_greeted() {
     );
 }
 
+/// ERA-C-04, ERA-C-05: whatever it says to the probe, if that is nothing of today.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_no_modern_one() {
+    for answer in [
+        json!({ "error": "no such thing" }),
+        json!({ "error": { "message": "no code" } }),
+        json!({ "result": 7 }),
+        json!({ "result": {}, "error": null }),
+    ] {
+        let (peer, mut server) = older();
+        let answering = async {
+            let probe = server.expect("server/discover").await;
+            let mut message = answer.clone();
+            message["jsonrpc"] = "2.0".into();
+            message["id"] = probe["id"].clone();
+            server.send(message).await;
+            let request = server.expect("initialize").await;
+            let initialized = initialized("2025-06-18", &json!({}));
+            server.respond(&request, &initialized).await;
+            server
+        };
+        let (connected, _server) = join!(connect(peer), answering);
+        let connection = connected.unwrap_or_else(|error| panic!("{answer}: {error}"));
+        assert_eq!(connection.protocol_version(), Version::V2025_06_18);
+    }
+}
+
 /// LEG-C-06: any of ours, and no other.
 #[tokio::test]
 async fn the_server_chooses_among_the_versions_with_a_handshake() {

@@ -103,6 +103,8 @@ impl Shared {
                 ErrorKind::Status(status) => Probed::Status(*status),
                 ErrorKind::TimedOut { .. } if on_channel => Probed::Silence,
                 ErrorKind::Transport if on_channel && !self.closed.is_cancelled() => Probed::Gone,
+                // It answered, with nothing of today; over HTTP it may be no MCP server at all.
+                ErrorKind::Decode if on_channel => Probed::Result(None),
                 _ => Probed::Failed,
             },
         };
