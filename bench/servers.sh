@@ -20,12 +20,23 @@ prepare_dir() {
     BENCH_DIR=$(cd "$BENCH_DIR" && pwd)
 }
 
-# The harness, and with it the server and the client on Antiphon, go where cargo puts the workspace's programs.
+# Where cargo puts the workspace's programs.
+target_directory() {
+    (cd "$bench" && cargo metadata --no-deps --format-version 1 |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+}
+
+# The harness, and with it the server and the client on Antiphon, as fast as they can be.
 build_harness() {
-    (cd "$bench" && cargo build --quiet --release -p antiphon-bench)
-    own=$(cd "$bench" && cargo metadata --no-deps --format-version 1 |
-        sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release
+    (cd "$bench" && cargo build --quiet --profile speed -p antiphon-bench)
+    own=$(target_directory)/speed
     harness=$own/antiphon-bench
+}
+
+# The tool, as it is released.
+build_tool() {
+    (cd "$bench" && cargo build --quiet --release -p antiphon-cli)
+    tool=$(target_directory)/release/antiphon
 }
 
 # One package at a time: built together, each would get the features that another one asked for.

@@ -18,6 +18,7 @@ mod report;
 mod request;
 mod resident;
 mod server;
+mod start;
 mod workload;
 
 use std::{io, path::PathBuf, process::ExitCode, time::Duration};
@@ -62,6 +63,17 @@ enum Command {
     },
     /// Print a port that is free at this moment.
     Port,
+    /// Measure what `antiphon call` adds to the start of a server on pipes.
+    Start {
+        /// The tool, which is also the server.
+        tool: PathBuf,
+        /// How often each is timed.
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+        runs: u32,
+        /// Fail above so many milliseconds.
+        #[arg(long, value_name = "MS")]
+        max: Option<f64>,
+    },
 }
 
 #[derive(Args)]
@@ -137,6 +149,7 @@ async fn dispatch(cli: Cli) -> io::Result<()> {
             println!("{}", server::free_port()?);
             Ok(())
         }
+        Some(Command::Start { tool, runs, max }) => start::measure(&tool, runs, max),
     }
 }
 

@@ -34,7 +34,8 @@ const TOOLS: usize = FILLERS + 3;
 /// How long a slow call takes, in milliseconds.
 pub(crate) const SLOW_MS: u64 = 5000;
 
-const META: &str = concat!(
+/// What every request says of its client.
+pub(crate) const META: &str = concat!(
     r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"antiphon-bench","version":"0.1.0"},"#,
     r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#,

@@ -8,6 +8,7 @@ use antiphon::client::{
         self, ClientConfig, RootCertStore, ServerConfig,
         crypto::ring,
         pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+        server::WebPkiClientVerifier,
     },
 };
 use antiphon_tests::socket::{Peer, Request, Socket, json};
@@ -132,6 +133,55 @@ async fn a_certificate_that_is_not_is_told() {
             matches!(cause, Some(rustls::Error::InvalidCertificate(_))),
             "{cause:?}"
         );
+    }
+}
+
+/// A certificate of the client's own is for the server, and not for wherever that says its
+/// metadata is.
+#[tokio::test]
+async fn a_client_certificate_is_for_one_origin() {
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("names");
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let certificate = certificate.der().clone();
+    let key = || PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).expect("a root");
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots.clone()), Arc::clone(&provider));
+    let verifier = verifier.allow_unauthenticated().build();
+    let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(verifier.expect("a verifier"))
+        .with_single_cert(vec![certificate.clone()], key())
+        .expect("a key that fits");
+    let acceptor = TlsAcceptor::from(Arc::new(server));
+    let client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate], key())
+        .expect("a key that fits");
+
+    let (ours, other) = (Socket::bind().await, Socket::bind().await);
+    let url = https(&ours, "127.0.0.1");
+    let http = Http::new(&*url).tls_config(Arc::new(client));
+    for (socket, shows) in [(&ours, true), (&other, false), (&ours, true)] {
+        let place = https(socket, "127.0.0.1");
+        let challenges = [format!("Bearer resource_metadata=\"{place}\"")];
+        let metadata = json(&format!(r#"{{"resource":"{url}"}}"#));
+        let server = async {
+            let stream = acceptor.accept(socket.accept_raw().await).await;
+            let mut peer = Peer(stream.expect("a handshake"));
+            peer.read().await;
+            peer.write(&metadata).await;
+            peer.0.get_ref().1.peer_certificates().is_some()
+        };
+        let (found, shown) = tokio::join!(http.resource_metadata(&challenges), server);
+        found.expect("metadata");
+        assert_eq!(shown, shows, "{place}");
     }
 }
 

@@ -369,8 +369,8 @@ async fn what_is_answered_by_hand_ends_the_call() {
         let (result, ()) = join!(connection.call_tool("t", ()), async {
             let call = server.expect("tools/call").await;
             server.ask("q", &question).await;
-            let mut rest = [server.receive().await, server.receive().await];
-            rest.sort_by_key(|message| message["method"].is_string());
+            // The question is answered before the call is given up.
+            let rest = [server.receive().await, server.receive().await];
             match kind {
                 Kind::Form => assert_eq!(rest[0]["result"], json!({ "action": "cancel" })),
                 _ => assert!(rest[0]["error"]["code"].is_i64(), "{}", rest[0]),
@@ -402,6 +402,27 @@ async fn what_is_answered_by_hand_ends_the_call() {
     assert_eq!(
         server.answer_to(1).await["result"],
         json!({ "action": "cancel" })
+    );
+}
+
+/// A callback that leaves the answer to the caller comes to the same.
+#[tokio::test]
+async fn what_a_callback_leaves_to_the_caller_ends_the_call() {
+    let client = desk().on_form(|form| async move { form.pause() });
+    let (connection, mut server) = met(&client).await;
+    let (result, ()) = join!(connection.call_tool("t", ()), async {
+        let call = server.expect("tools/call").await;
+        server.ask("q", &form("Sure?")).await;
+        let answer = server.receive().await;
+        assert_eq!(answer["result"], json!({ "action": "cancel" }));
+        let cancelled = server.receive().await;
+        assert_eq!(cancelled["method"], "notifications/cancelled");
+        assert_eq!(cancelled["params"]["requestId"], call["id"]);
+    });
+    let error = result.expect_err("not pausable");
+    assert!(
+        matches!(error.kind(), ErrorKind::NotPausable { key, .. } if key == "q"),
+        "{error}"
     );
 }
 

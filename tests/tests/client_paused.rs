@@ -22,6 +22,53 @@ async fn paused(client: &Client, questions: Value) -> Paused {
     }
 }
 
+/// A callback may leave its question to the caller; what others answer is kept.
+#[tokio::test]
+async fn a_callback_may_pause_the_call() {
+    let client = Client::new("tests", "1.0")
+        .on_form(|form| async move {
+            match form.key() {
+                "a" => form.pause(),
+                _ => form.accept(json!({ "ok": true })),
+            }
+        })
+        .on_url(|link| async move { link.pause() });
+    let questions = asking(
+        [
+            ("a", form("Sure?")),
+            ("b", form("Really?")),
+            ("c", link("https://x.org")),
+        ],
+        Some("s"),
+    );
+    let mut paused = paused(&client, questions).await;
+    let open: Vec<_> = paused.unanswered().map(|(key, _)| key.to_owned()).collect();
+    assert_eq!(open, ["a", "c"]);
+    for key in open {
+        paused = paused.answer(&key, Answer::decline());
+    }
+    let (peer, seen) = answers([text("done")]);
+    let connection = client.connect(peer).await.expect("connected");
+    let outcome = connection.resume::<CallToolResult>(paused).await;
+    assert!(matches!(outcome, Ok(Outcome::Done(_))), "{outcome:?}");
+    assert_eq!(
+        seen.messages()[0]["params"]["inputResponses"],
+        json!({
+            "a": { "action": "decline" },
+            "b": { "action": "accept", "content": { "ok": true } },
+            "c": { "action": "decline" },
+        })
+    );
+    // Calls that cannot come back as paused ones hold it in their error.
+    let (peer, _) = answers([asking([("a", form("Sure?"))], Some("s"))]);
+    let connection = client.connect(peer).await.expect("connected");
+    let error = connection
+        .call_tool("order", ())
+        .await
+        .expect_err("it waits");
+    assert!(matches!(error.kind(), ErrorKind::Paused(_)), "{error}");
+}
+
 /// A paused call leaves the process, and comes back to a server that never saw it before.
 #[tokio::test]
 async fn a_paused_call_is_plain_data() {

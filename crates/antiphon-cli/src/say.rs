@@ -1,4 +1,4 @@
-//! `say!`: a line on standard output.
+//! `say!`: a line on standard output; `tell!`: one on standard error.
 
 /// Prints a line. Whoever reads only the first ones has seen enough.
 macro_rules! say {
@@ -8,8 +8,17 @@ macro_rules! say {
             if error.kind() == std::io::ErrorKind::BrokenPipe {
                 std::process::exit(0);
             }
-            eprintln!("antiphon: cannot write: {error}");
+            tell!("antiphon: cannot write: {error}");
             std::process::exit(1);
         }
+    }};
+}
+
+/// Prints a line for who watches. That nobody does is no reason to end: unlike `eprintln!` this
+/// never panics.
+macro_rules! tell {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stderr(), $($text)*);
     }};
 }

@@ -51,6 +51,8 @@
 pub mod auth;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "server", feature = "client"))]
+mod deadline;
 #[cfg(feature = "server")]
 mod engine;
 #[cfg(feature = "server")]

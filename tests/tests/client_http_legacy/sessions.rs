@@ -343,6 +343,36 @@ async fn letting_go_cancels() {
     }
 }
 
+/// What is given up is told before the session ends, however soon that is and however slow the
+/// server.
+#[tokio::test]
+async fn what_is_given_up_is_told_before_the_session_ends() {
+    let slow = Duration::from_millis(200);
+    let desk = Desk::start(move |asked, _| {
+        if asked.calls("tools/call") {
+            return vec![Step::Hold];
+        }
+        let mut steps = usual(asked);
+        if asked.calls("notifications/cancelled") {
+            steps.insert(0, Step::Wait(slow));
+        }
+        steps
+    })
+    .await;
+    let client = Client::settled(&desk).await;
+    let patience = Duration::from_millis(50);
+    let call = tokio::time::timeout(patience, client.send(5, "tools/call")).await;
+    assert!(call.is_err(), "there is no answer");
+    client.transport.close().await;
+    let heard = desk.requests();
+    let [.., told, ended] = heard.as_slice() else {
+        panic!("{} requests", heard.len());
+    };
+    assert!(told.calls("notifications/cancelled"), "{}", told.body);
+    assert_eq!(ended.verb, "DELETE");
+    assert!(ended.at >= told.at + slow, "it was taken first");
+}
+
 /// LEG-C-07, and what is over is not cancelled.
 #[tokio::test]
 async fn what_cannot_be_cancelled_is_not() {

@@ -41,6 +41,45 @@ fn with(header: &str, body: &str) -> Vec<Step> {
     ))]
 }
 
+/// Servers of one SDK make up an id for the error of a request that they did not read.
+#[tokio::test]
+async fn a_refusal_under_an_id_of_the_servers_own_is_one() {
+    let desk = Desk::start(|asked, _| {
+        if asked.calls("server/discover") {
+            let error = json!({ "code": -32600, "message": "Bad Request: Missing session ID" });
+            let body = json!({ "jsonrpc": "2.0", "id": "server-error", "error": error });
+            let body = body.to_string();
+            let length = body.len();
+            return vec![write(format!(
+                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n\
+                 content-length: {length}\r\n\r\n{body}"
+            ))];
+        }
+        match asked.calls("initialize") {
+            true => with(
+                "mcp-session-id: s-1",
+                &respond(asked, &greeting("2025-11-25")),
+            ),
+            false => usual(asked),
+        }
+    })
+    .await;
+    let client = Client::new("desk", "1.0");
+    let connection = client.connect(Http::new(&desk.origin)).await;
+    let connection = connection.expect("an older server");
+    assert_eq!(connection.protocol_version().as_str(), "2025-11-25");
+    // In a response that is no refusal, it is somebody else's.
+    let desk = Desk::start(|_, _| {
+        let error = json!({ "code": -32600, "message": "no" });
+        let body = json!({ "jsonrpc": "2.0", "id": "server-error", "error": error });
+        json(&body.to_string())
+    })
+    .await;
+    let refused = client.connect(Http::new(&desk.origin)).await;
+    let error = refused.expect_err("nobody asked that").to_string();
+    assert!(error.contains("another request"), "{error}");
+}
+
 /// From the probe to the end of the session, with a question on the way.
 #[tokio::test]
 async fn a_call_is_asked_and_answered_in_a_session() {

@@ -15,8 +15,12 @@ use antiphon::{
     sealing::{AskLimits, Sealing},
     types::InputRequired,
 };
-use antiphon_tests::older::{Older, REVISIONS, accept, everything, never};
-use antiphon_tests::{behaviours, wire::Wire};
+use antiphon_tests::{
+    behaviours,
+    log::Log,
+    older::{Older, REVISIONS, accept, everything, never},
+    wire::Wire,
+};
 use serde_json::{Value, json};
 
 #[derive(Form)]
@@ -379,5 +383,29 @@ behaviours! {
         let response = older.hear().await;
         assert_eq!(response["result"]["isError"], true);
         assert!(text(&response).contains("ask with `Ask`"), "{response}");
+    }
+}
+
+/// A server's owner finds out why calls fail that asked nobody.
+#[tokio::test]
+async fn that_older_clients_are_not_asked_is_in_the_log() {
+    let (log, _guard) = Log::of_everything();
+    let said = |log: &Log| {
+        let text = log.text();
+        let mut lines = text.lines();
+        lines
+            .find(|line| line.contains("legacy_shim(false)"))
+            .map(str::to_owned)
+    };
+    let mut asked = Older::open(Wire::Memory, desk(), "2025-11-25").await;
+    let approve = |_: &Value| accept(json!({"approve": true}));
+    asked.call("confirm", json!({}), approve).await;
+    assert_eq!(said(&log), None);
+    let unasked = desk().legacy_shim(false);
+    let mut unasked = Older::open(Wire::Memory, unasked, "2025-11-25").await;
+    unasked.call("confirm", json!({}), never).await;
+    let line = said(&log).expect("a line of the log");
+    for part in ["ERROR", r#"method="tools/call""#, r#"target="confirm""#] {
+        assert!(line.contains(part), "{part}: {line}");
     }
 }

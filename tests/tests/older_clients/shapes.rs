@@ -1,11 +1,15 @@
 //! Results, errors and notifications as each revision knows them.
 
 use antiphon::{
-    Json, Progress, Server,
+    Json, Progress, Server, Stop,
     schemars::{self, JsonSchema},
+    types::{ElicitRequestUrlParams, ErrorObject, UrlElicitationRequiredData, code},
 };
-use antiphon_tests::older::{Older, REVISIONS, never};
-use antiphon_tests::{behaviours, wire::Wire};
+use antiphon_tests::{
+    behaviours,
+    older::{Older, REVISIONS, everything, never},
+    wire::Wire,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,6 +27,26 @@ fn desk() -> Server {
             "done"
         })
         .resource("desk://one", async || "text")
+}
+
+/// A server on which nothing goes before a link was opened.
+fn port() -> Server {
+    Server::new("port", "1.0").tool("berth", async || -> Result<String, Stop> {
+        let link = ElicitRequestUrlParams::new("Sign in", "https://port.example/in");
+        let links = UrlElicitationRequiredData::new(vec![link.elicitation_id("e-1")]);
+        let error = ErrorObject::new(code::URL_ELICITATION_REQUIRED, "Sign in first");
+        Err(error.with_data(json!(links)))?
+    })
+}
+
+/// The error of a client that was not told of the links.
+fn not_told(response: &Value) {
+    let error = &response["error"];
+    assert_eq!(error["code"], -32603, "{response}");
+    let text = error["message"].as_str().expect("a text");
+    assert!(text.starts_with("Sign in first"), "{text}");
+    assert!(text.contains("`elicitation.url`"), "{text}");
+    assert!(!response.to_string().contains("port.example"), "{response}");
 }
 
 behaviours! {
@@ -110,5 +134,35 @@ behaviours! {
                 version >= "2025-03-26"
             );
         }
+    }
+
+    /// LFEAT-S-08, ERR-S-01
+    async fn only_who_opens_links_is_told_to_open_them_first(way: Wire) {
+        for version in REVISIONS {
+            let mut older = Older::open(way, port(), version).await;
+            let (_, response) = older.call("berth", json!({}), never).await;
+            if version != "2025-11-25" {
+                not_told(&response);
+                continue;
+            }
+            let error = &response["error"];
+            assert_eq!(error["code"], -32042, "{response}");
+            assert_eq!(error["message"], "Sign in first");
+            let link = &error["data"]["elicitations"][0];
+            assert_eq!(link["url"], "https://port.example/in");
+            assert_eq!(link["elicitationId"], "e-1");
+        }
+        // The revision has it, and the client does not.
+        let mut forms = everything();
+        forms["elicitation"] = json!({"form": {}});
+        for can in [forms, json!({"elicitation": {}}), json!({})] {
+            let mut older = Older::open_as(way, port(), "2025-11-25", &can).await;
+            let (_, response) = older.call("berth", json!({}), never).await;
+            not_told(&response);
+        }
+        let mut modern = Older::silent(way, port()).await;
+        let call = antiphon_tests::call(1, "berth", json!({}));
+        modern.say(&call).await;
+        not_told(&modern.hear().await);
     }
 }

@@ -2,33 +2,54 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use antiphon::http;
+use antiphon::{
+    Server, http,
+    sealing::{KeyRing, Sealing},
+};
 use axum::Router;
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::{
     flows::{self, SignIn},
     sign_in,
 };
-use crate::failure::Failure;
+use crate::{calling::interrupted, failure::Failure};
+
+/// The variable that may hold the keys of the server.
+const KEYS: &str = "ANTIPHON_DEMO_KEYS";
+
+/// The server, with the keys of the environment if there are any: whoever has the same ones goes on
+/// with a call that another process began.
+fn server(sign_in: SignIn) -> Result<Server, Failure> {
+    let server = flows::server(sign_in);
+    if std::env::var_os(KEYS).is_none() {
+        return Ok(server);
+    }
+    let keys = KeyRing::from_env(KEYS).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(server.sealing(Sealing::keys(keys).audience("antiphon-demo")))
+}
 
 /// Serves on standard input and output until the input ends. There is no page to sign in at, so
 /// everybody is signed in at once.
 pub(super) async fn stdio() -> Result<(), Failure> {
-    antiphon::stdio::serve(flows::server(SignIn::at_once()))
+    antiphon::stdio::serve(server(SignIn::at_once())?)
         .await
         .map_err(|error| Failure::start("cannot serve on standard input and output", &error))
 }
 
 /// Serves on a port of this machine until Ctrl-C.
-pub(super) async fn http(port: u16, auto_sign_in: bool) -> Result<(), Failure> {
+pub(super) async fn http(port: u16, auto_sign_in: bool, json: bool) -> Result<(), Failure> {
     let served = Served::bind(port, auto_sign_in).await?;
-    say!("{}", served.url());
-    eprintln!("Tools that ask are served there until Ctrl-C.");
+    match json {
+        true => say!("{}", json!({ "url": served.url() })),
+        false => say!("{}", served.url()),
+    }
+    tell!("Tools that ask are served there until Ctrl-C.");
     tokio::select! {
         served = served.run() => Ok(served?),
         // Calls that wait for answers are not lost: they hold nothing here.
-        stop = tokio::signal::ctrl_c() => Ok(stop?),
+        () = interrupted() => Ok(()),
     }
 }
 
@@ -47,8 +68,8 @@ impl Served {
         let address = listener.local_addr();
         let address = address.map_err(|error| Failure::start(&what, &error))?;
         let sign_in = SignIn::page(format!("http://{address}/sign-in"), auto_sign_in);
-        let app = sign_in::page(sign_in.clone())
-            .route_service("/mcp", http::service(flows::server(sign_in)));
+        let app =
+            sign_in::page(sign_in.clone()).route_service("/mcp", http::service(server(sign_in)?));
         Ok(Self {
             listener,
             address,

@@ -1,7 +1,5 @@
 //! One call that needs an answer, message by message; and who tries to cheat.
 
-use std::error::Error;
-
 use antiphon::{
     Client, Http, Kind,
     client::{Answer, CallTool, Connection, Error as ClientError, Outcome, Paused, Traffic},
@@ -87,9 +85,7 @@ async fn resume(shop: &Connection, paused: Paused) -> Result<Outcome<CallToolRes
 }
 
 /// What the shop says in the end.
-fn text_of(
-    outcome: Result<Outcome<CallToolResult>, ClientError>,
-) -> Result<String, Box<dyn Error + Send + Sync>> {
+fn text_of(outcome: Result<Outcome<CallToolResult>, ClientError>) -> Result<String, Failure> {
     match outcome? {
         Outcome::Done(result) => Ok(result.first_text().unwrap_or_default().to_owned()),
         _ => Err("the shop asked again".into()),
@@ -101,7 +97,7 @@ fn is_refused<T>(answer: &Result<T, ClientError>) -> bool {
 }
 
 /// What the shop asks.
-fn question(paused: &Paused) -> Result<&str, Box<dyn Error + Send + Sync>> {
+fn question(paused: &Paused) -> Result<&str, Failure> {
     match paused.questions().next() {
         Some((_, InputRequest::Elicit(ElicitRequestParams::Form(form)))) => Ok(&form.message),
         _ => Err("no form".into()),
@@ -109,7 +105,7 @@ fn question(paused: &Paused) -> Result<&str, Box<dyn Error + Send + Sync>> {
 }
 
 /// The same call, with a character in the middle of its state changed.
-fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error + Send + Sync>> {
+fn forge(mut stored: Value) -> Result<Paused, Failure> {
     let state = stored["rounds"]["state"].as_str().ok_or("no state")?;
     let middle = state.len() / 2;
     let changed = |(at, c)| match (at == middle, c) {
@@ -122,7 +118,7 @@ fn forge(mut stored: Value) -> Result<Paused, Box<dyn Error + Send + Sync>> {
     Ok(serde_json::from_value(stored)?)
 }
 
-fn expect(held: bool, rule: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
+fn expect(held: bool, rule: &str) -> Result<(), Failure> {
     match held {
         true => Ok(()),
         false => Err(format!("this went wrong: {rule}").into()),

@@ -4,6 +4,7 @@
 use std::io;
 
 use antiphon::types::{NumberKind, PrimitiveSchema};
+use jsonschema::error::ValidationErrorKind;
 use serde_json::{Number, Value};
 
 use super::{Prompts, labels, printable};
@@ -211,16 +212,22 @@ fn read(schema: &PrimitiveSchema, text: String) -> Entry {
 
 /// Why a value does not fit its schema. What is not understood here is left to the server.
 fn wrong(schema: &PrimitiveSchema, value: &Value) -> Option<String> {
-    if let PrimitiveSchema::Other(_) = schema {
-        return None;
-    }
+    let format = match schema {
+        PrimitiveSchema::Other(_) => return None,
+        PrimitiveSchema::String(field) => field.format.and_then(labels::of_format),
+        _ => None,
+    };
     let schema = serde_json::to_value(schema).ok()?;
-    let validator = jsonschema::options()
-        .should_validate_formats(true)
-        .build(&schema)
-        .ok()?;
+    // The draft that checks formats by itself. With options the validator would be built for this
+    // crate once more, which is a megabyte of it.
+    let validator = jsonschema::draft7::new(&schema).ok()?;
     let error = validator.iter_errors(value).next()?;
-    Some(error.to_string())
+    Some(match (error.kind(), format) {
+        (ValidationErrorKind::Format { .. }, Some(format)) => format!("this is not {format}"),
+        (ValidationErrorKind::MinItems { limit }, _) => format!("choose at least {limit}"),
+        (ValidationErrorKind::MaxItems { limit }, _) => format!("choose at most {limit}"),
+        _ => error.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -265,6 +272,21 @@ mod tests {
         let (value, shown) = filled(schema, true, does);
         assert_eq!(value, Filled::With(json!("ada@x.org")));
         assert_eq!(shown.matches("  ! ").count(), 2, "{shown}");
+    }
+
+    #[test]
+    fn dates_and_times_are_those_of_a_calendar() {
+        let schema = json!({ "type": "string", "format": "date" });
+        let does = ["28.07.2026", "2026-02-30", "2026-07-28"].map(Does::Writes);
+        let (value, shown) = filled(schema, true, does);
+        assert_eq!(value, Filled::With(json!("2026-07-28")));
+        let told = "  ! this is not a date such as 2026-07-28";
+        assert_eq!(shown.matches(told).count(), 2, "{shown}");
+
+        let schema = json!({ "type": "string", "format": "date-time" });
+        let does = ["2026-07-28", "2026-07-28T12:00:00Z"].map(Does::Writes);
+        let (value, _) = filled(schema, true, does);
+        assert_eq!(value, Filled::With(json!("2026-07-28T12:00:00Z")));
     }
 
     #[test]

@@ -1,16 +1,44 @@
 //! What a person is told of a field: its name, what it is for, what it takes.
 
 use antiphon::types::{NumberKind, NumberSchema, PrimitiveSchema, StringFormat, StringSchema};
+use serde_json::Value;
 
 use super::printable;
 
 /// Its name.
 pub(super) fn label(name: &str, schema: &PrimitiveSchema, required: bool) -> String {
-    let title = keyword(schema, "title");
+    let title = title(schema);
     let title = printable::excerpt(title.as_deref().unwrap_or(name), 80);
     match required {
         true => title,
         false => format!("{title} (optional)"),
+    }
+}
+
+/// The name that is meant for people.
+pub(super) fn title(schema: &PrimitiveSchema) -> Option<String> {
+    keyword(schema, "title")
+}
+
+/// A value of it, as it is shown to who gave it.
+pub(super) fn value(schema: &PrimitiveSchema, value: &Value) -> String {
+    let options = options(schema).unwrap_or_default();
+    let one = |value: &Value| {
+        let option = options.iter().find(|(option, _)| value == option.as_str());
+        match (option, value) {
+            (Some((_, shown)), _) => shown.clone(),
+            (None, Value::String(text)) => printable::line(text),
+            (None, Value::Bool(true)) => "yes".to_owned(),
+            (None, Value::Bool(false)) => "no".to_owned(),
+            (None, other) => printable::line(&other.to_string()),
+        }
+    };
+    match (schema, value) {
+        (PrimitiveSchema::Other(_), value) => printable::line(&value.to_string()),
+        (_, Value::Array(values)) if values.is_empty() => "(none)".to_owned(),
+        (_, Value::Array(values)) => values.iter().map(one).collect::<Vec<_>>().join(", "),
+        (_, Value::String(text)) if text.is_empty() => "(empty)".to_owned(),
+        (_, value) => one(value),
     }
 }
 
@@ -87,15 +115,20 @@ pub(super) fn options(schema: &PrimitiveSchema) -> Option<Vec<(String, String)>>
 
 fn of_text(field: &StringSchema) -> String {
     let length = between(field.min_length, field.max_length, "characters");
-    let format = field.format.and_then(|format| match format {
+    let format = field.format.and_then(of_format);
+    let rules = [format.unwrap_or_default().to_owned(), length];
+    said(rules, ", ")
+}
+
+/// What a text of this format is.
+pub(super) fn of_format(format: StringFormat) -> Option<&'static str> {
+    match format {
         StringFormat::Email => Some("a mail address"),
         StringFormat::Uri => Some("a URI"),
         StringFormat::Date => Some("a date such as 2026-07-28"),
         StringFormat::DateTime => Some("a time such as 2026-07-28T12:00:00Z"),
         _ => None,
-    });
-    let rules = [format.unwrap_or_default().to_owned(), length];
-    said(rules, ", ")
+    }
 }
 
 fn between(least: Option<u64>, most: Option<u64>, what: &str) -> String {
@@ -127,7 +160,7 @@ fn of_number(field: &NumberSchema) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -160,6 +193,24 @@ mod tests {
             (json!({ "type": "object" }), "field: as JSON"),
         ] {
             assert_eq!(told(schema), text);
+        }
+    }
+
+    #[test]
+    fn values_are_shown_as_they_were_chosen() {
+        let titled = json!({ "type": "string", "oneOf": [{ "const": "eu", "title": "Europe" }] });
+        let several = json!({ "type": "array", "items": { "type": "string", "enum": ["a", "b"] } });
+        for (schema, given, text) in [
+            (json!({ "type": "boolean" }), json!(false), "no"),
+            (titled, json!("eu"), "Europe (eu)"),
+            (several.clone(), json!(["a", "b"]), "a, b"),
+            (several, json!([]), "(none)"),
+            (json!({ "type": "string" }), json!("a\u{1b}b"), r"a\u{1b}b"),
+            (json!({ "type": "string" }), json!(""), "(empty)"),
+            (json!({ "type": "object" }), json!("x"), r#""x""#),
+        ] {
+            let schema: PrimitiveSchema = serde_json::from_value(schema).expect("a field");
+            assert_eq!(value(&schema, &given), text);
         }
     }
 }

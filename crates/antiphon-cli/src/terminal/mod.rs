@@ -1,25 +1,34 @@
 //! A person at a terminal, between a server's questions and the SDK's client.
 //!
-//! [`session`] is the loop around it; a [`question`] is asked field by field ([`form`],
-//! [`field`], [`labels`]); [`legs`] shows what is sent. Everything a server says goes through [`printable`].
+//! A [`Person`] is asked by [`Prompts`]: forms field by field ([`form`], [`field`], [`labels`],
+//! [`secret`]), links ([`link`], [`address`]), [`sample`] and [`roots`]. [`session`] is the loop
+//! around them, and [`legs`](crate::legs) shows what is sent. Everything a server says goes through
+//! [`printable`](crate::printable).
 
+mod address;
 mod field;
 mod form;
 mod labels;
-mod legs;
-mod printable;
+mod link;
+mod person;
 mod prompts;
-mod question;
+mod restore;
+mod roots;
+mod sample;
+mod secret;
 pub(crate) mod session;
 mod target;
 
 use std::io::IsTerminal;
 
-pub(crate) use prompts::{Prompts, Screen};
+use crate::printable;
 
-/// Whether a person is there: keys come from a terminal, and prompts and lines go to one.
+pub(crate) use person::{Options, Person};
+pub(crate) use prompts::{Prompts, Screen};
+pub(crate) use restore::{begin, put_aside, restore};
+
+/// Whether a person is there: keys come from a terminal, and prompts go to one. Results may go
+/// elsewhere.
 pub(crate) fn is_attended() -> bool {
-    std::io::stdin().is_terminal()
-        && std::io::stdout().is_terminal()
-        && std::io::stderr().is_terminal()
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }

@@ -1,6 +1,9 @@
 //! A person and a server: pick, fill in, answer, see what comes of it; again or quit.
 
-use std::{error::Error, io};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use antiphon::{
     Client, Kind,
@@ -13,11 +16,18 @@ use antiphon::{
 use tokio::{runtime::Handle, time::sleep};
 
 use super::{
-    Prompts,
-    legs::Legs,
-    printable, question,
+    Options, Person, Prompts, printable,
     target::{Target, Wanted, targets},
 };
+use crate::{
+    asked::{Asked, Reaction},
+    failure::Failure,
+    legs::Legs,
+};
+
+/// How long the server of the demo takes an answer: the [`ttl`](antiphon::sealing::Sealing::ttl) of a
+/// state, unless told.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A client whose questions are all answered by hand, and whose legs are shown.
 pub(crate) fn client(client: Client) -> Client {
@@ -38,7 +48,7 @@ pub(crate) fn run(
     runtime: &Handle,
     server: &Connection,
     prompts: &mut dyn Prompts,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
+) -> Result<(), Failure> {
     let targets = runtime.block_on(targets(server))?;
     let mut options: Vec<_> = targets.iter().map(Target::label).collect();
     options.push("Quit".to_owned());
@@ -82,6 +92,7 @@ pub(crate) fn call<M>(
 where
     M: Method<Result: Finished>,
 {
+    let mut person = Person::new(prompts, Options { open: true });
     let mut outcome = runtime.block_on(server.start(request));
     loop {
         let paused = match outcome {
@@ -90,23 +101,23 @@ where
                 runtime.block_on(sleep(paused.retry_after()));
                 paused
             }
-            Ok(Outcome::Paused(paused)) => match answer(prompts, paused)? {
+            Ok(Outcome::Paused(paused)) => match answer(&mut person, paused)? {
                 Some(paused) => paused,
                 None => return Ok(None),
             },
             Ok(_) => return Ok(None),
             Err(error) => {
-                prompts.tell(&format!(
-                    "  ! {}",
-                    printable::excerpt(&error.to_string(), 2000)
-                ));
+                let told = printable::excerpt(&error.to_string(), 2000);
                 match error.into_kind() {
                     // Nothing was sent: what does not fit is asked again.
-                    ErrorKind::NotResumed { paused, .. } => match answer(prompts, *paused)? {
+                    ErrorKind::NotResumed { paused, .. } => match answer(&mut person, *paused)? {
                         Some(paused) => paused,
                         None => return Ok(None),
                     },
-                    _ => return Ok(None),
+                    _ => {
+                        person.tell(&format!("  ! {told}"));
+                        return Ok(None);
+                    }
                 }
             }
         };
@@ -115,26 +126,45 @@ where
 }
 
 /// Has a person answer what has no answer, or one that does not fit.
-fn answer(prompts: &mut dyn Prompts, mut paused: Paused) -> io::Result<Option<Paused>> {
-    let mut open: Vec<_> = paused.unanswered().map(|(key, _)| key.to_owned()).collect();
-    let wrong = paused.problems().into_iter();
-    open.extend(wrong.filter_map(|problem| problem.key));
-    let asked: Vec<_> = paused
-        .questions()
-        .filter(|(key, _)| open.iter().any(|open| open == key))
-        .map(|(key, question)| (key.to_owned(), question.clone()))
-        .collect();
+fn answer<P: Prompts>(person: &mut Person<P>, mut paused: Paused) -> io::Result<Option<Paused>> {
+    let asked = open(&paused);
     if asked.is_empty() {
         return Ok(None);
     }
-    let server = paused.server().clone();
-    for (key, question) in asked {
-        match question::answer(prompts, &server, &key, &question)? {
-            Some(answer) => paused = paused.answer(&key, answer),
-            None => return Ok(None),
+    for asked in asked {
+        match person.ask(&asked)? {
+            Reaction::Says(said) => {
+                paused = paused.answer(&asked.key, said.to(&asked.question));
+            }
+            Reaction::Later => return Ok(None),
+            Reaction::Refuses(why) => {
+                person.tell(&format!("The call was given up: {why}."));
+                return Ok(None);
+            }
         }
     }
     Ok(Some(paused))
+}
+
+/// The questions that have no answer, or one that does not fit.
+fn open(paused: &Paused) -> Vec<Asked> {
+    let unanswered: Vec<_> = paused.unanswered().map(|(key, _)| key).collect();
+    let problems = paused.problems();
+    let asked = paused.questions().filter_map(|(key, question)| {
+        let wrong = problems.iter().filter(|it| it.key.as_deref() == Some(key));
+        let errors: Vec<_> = wrong.map(|it| it.what.clone()).collect();
+        let is_open = unanswered.contains(&key) || !errors.is_empty();
+        is_open.then(|| Asked {
+            server: paused.server().clone(),
+            call: paused.call().clone(),
+            key: key.to_owned(),
+            round: paused.round(),
+            errors,
+            deadline: Instant::now() + PATIENCE,
+            question: question.clone(),
+        })
+    });
+    asked.collect()
 }
 
 fn of_tool(result: &CallToolResult) -> String {
@@ -239,8 +269,11 @@ mod tests {
             Does::Picks("travel"),
             Does::Writes("ICE 5"),
             Does::Writes(""),
-            Does::Writes("ICE 5"),
+            Does::Picks("Send it"),
+            // What was given is there again.
+            Does::Enters,
             Does::Writes("61"),
+            Does::Picks("Send it"),
             Does::Escapes,
         ])
         .await;

@@ -24,7 +24,7 @@ use super::{
     excerpt::{sentence, word},
     handlers::Asking,
     options::Options,
-    question::{About, Round},
+    question::{About, Replied, Round},
     shared::{Leg, Shared, after, envelope},
 };
 use crate::links;
@@ -239,17 +239,7 @@ impl<'a> Drive<'a> {
             let Some(asking) = asking else {
                 continue;
             };
-            let about = About {
-                key: asked.key.clone(),
-                round,
-                attempt: 1,
-                errors: Vec::new(),
-                server: self.shared.identity.clone(),
-                call: self.target.clone(),
-                tag: self.options.tag.clone(),
-                cancelled: cancelled.clone(),
-                deadline: deadline.into_std(),
-            };
+            let about = self.about(&asked.key, round, &cancelled, deadline);
             let asking = ask(asking, asked.question.clone(), about).in_current_span();
             asked_by.insert(callbacks.spawn(asking).id(), at);
         }
@@ -266,7 +256,8 @@ impl<'a> Drive<'a> {
                 continue;
             };
             match answer {
-                Ok(answer) => self.rounds.answer_at(at, answer),
+                Ok(Some(answer)) => self.rounds.answer_at(at, answer),
+                Ok(None) => {}
                 Err(failure) => {
                     let key = self.rounds.questions()[at].key.clone();
                     return Err(failure.into_error(key, round));
@@ -274,6 +265,24 @@ impl<'a> Drive<'a> {
             }
         }
         Ok(self.rounds.pending().next().is_none())
+    }
+
+    /// What a callback is told beside a question.
+    pub(super) fn about(
+        &self,
+        key: &str,
+        round: u32,
+        cancelled: &CancellationToken,
+        deadline: Instant,
+    ) -> About {
+        About::first(
+            key.to_owned(),
+            round,
+            self.shared.identity.clone(),
+            (self.target.clone(), self.options.tag.clone()),
+            cancelled.clone(),
+            deadline,
+        )
     }
 
     /// Waits before coming back, within the poll clock.
@@ -341,17 +350,21 @@ fn can_go_on(error: &Error) -> bool {
     )
 }
 
-/// Asks one question, again if the answer does not fit.
+/// Asks one question, again if the answer does not fit; `None` if the caller is to answer.
 pub(super) async fn ask(
     asking: Asking,
     question: InputRequest,
     mut about: About,
-) -> Result<Value, Failure> {
+) -> Result<Option<Value>, Failure> {
     loop {
-        let answer = asking(about.clone()).await.0.map_err(Failure::Refused)?;
+        let answer = match asking(about.clone()).await.0 {
+            Replied::Answer(answer) => answer,
+            Replied::Refused(why) => return Err(Failure::Refused(why)),
+            Replied::ByHand => return Ok(None),
+        };
         let errors = check::errors(&question, &answer);
         if errors.is_empty() {
-            return Ok(answer);
+            return Ok(Some(answer));
         }
         if about.attempt == TRIES {
             return Err(Failure::Invalid(errors));

@@ -63,7 +63,7 @@ pub use question::{Form, Link, Question, Reply, Roots, Round, Sample};
 pub use request::{CallTool, GetPrompt, ReadResource, Request};
 pub use target::Target;
 #[cfg(feature = "http")]
-pub use transport::{Bearer, Challenge, Http, HttpTransport};
+pub use transport::{Bearer, BearerChallenge, Challenge, Http, HttpTransport, ResourceMetadata};
 pub use transport::{Channel, Connect, Events, Incoming, Named, Outgoing, Pending, Transport};
 #[cfg(feature = "stdio")]
 pub use transport::{Process, Stderr, Stdio, Streams};

@@ -49,6 +49,31 @@ pub(super) struct About {
     pub(super) deadline: Instant,
 }
 
+impl About {
+    /// The first try to ask a question.
+    pub(super) fn first(
+        key: String,
+        round: u32,
+        server: Arc<Identity>,
+        call: (Arc<Target>, Option<String>),
+        cancelled: CancellationToken,
+        deadline: tokio::time::Instant,
+    ) -> Self {
+        let (call, tag) = call;
+        Self {
+            key,
+            round,
+            attempt: 1,
+            errors: Vec::new(),
+            server,
+            call,
+            tag,
+            cancelled,
+            deadline: deadline.into_std(),
+        }
+    }
+}
+
 impl<T> Question<T> {
     pub(super) fn new(asked: T, about: About) -> Self {
         Self { asked, about }
@@ -113,6 +138,45 @@ impl<T> Question<T> {
     /// goes on: forms and links are cancelled, completions refused (-1). For what the *user* did there are `decline` and `cancel`.
     pub fn refuse(&self, why: impl Into<String>) -> Reply {
         Reply::refused(why.into())
+    }
+
+    /// Leaves the answer to whoever made the call, as if it were a question that is answered
+    /// [by hand](super::Client::by_hand): the call comes back [paused](super::Paused), with the
+    /// answers of this round that others gave. A call to a server of 2025-11-25 or before cannot be
+    /// paused: that server is told that there is no answer, the call is cancelled, and its error is
+    /// [`ErrorKind::NotPausable`](super::ErrorKind::NotPausable).
+    ///
+    /// ```
+    /// use antiphon::{Ask, Client, Form, Server, Stop, memory};
+    /// use antiphon::client::{Answer, CallTool, Outcome};
+    /// use serde_json::json;
+    ///
+    /// # #[derive(Form)]
+    /// # struct Confirm { approve: bool }
+    /// # async fn order(ask: Ask) -> Result<&'static str, Stop> {
+    /// #     let Confirm { approve } = ask.form("confirm", "Order?")?;
+    /// #     Ok(if approve { "Ordered." } else { "Nothing ordered." })
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let server: Server = Server::new("shop", "1.0").tool("order", order);
+    /// # let somebody_is_there = || false;
+    /// let client = Client::new("desk", "1.0").on_form(move |form| async move {
+    ///     match somebody_is_there() {
+    ///         true => form.accept(json!({ "approve": true })),
+    ///         false => form.pause(),
+    ///     }
+    /// });
+    /// let shop = client.connect(memory(server)).await?;
+    /// let Outcome::Paused(paused) = shop.start(CallTool::new("order", ())).await? else {
+    ///     panic!("somebody was there");
+    /// };
+    /// let paused = paused.answer("confirm", Answer::decline());
+    /// # _ = shop.resume::<antiphon::client::Completed>(paused).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn pause(&self) -> Reply {
+        Reply(Replied::ByHand)
     }
 
     /// The question itself.
@@ -242,32 +306,43 @@ impl<'a> Round<'a> {
 ///
 /// A callback may also return `Result<Reply, E>`: an error refuses the question.
 #[must_use]
-pub struct Reply(pub(super) Result<Value, Boxed>);
+pub struct Reply(pub(super) Replied);
+
+pub(super) enum Replied {
+    Answer(Value),
+    Refused(Boxed),
+    /// The caller answers.
+    ByHand,
+}
 
 /// Does not show the answer.
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Ok(_) => f.write_str("Reply(..)"),
-            Err(why) => write!(f, "Reply(refused: {why})"),
+            Replied::Answer(_) => f.write_str("Reply(..)"),
+            Replied::Refused(why) => write!(f, "Reply(refused: {why})"),
+            Replied::ByHand => f.write_str("Reply(by hand)"),
         }
     }
 }
 
 impl Reply {
     fn refused(why: impl Into<Boxed>) -> Self {
-        Self(Err(why.into()))
+        Self(Replied::Refused(why.into()))
     }
 }
 
 impl From<Answer> for Reply {
     fn from(Answer(answer): Answer) -> Self {
-        Self(answer.map_err(Into::into))
+        match answer {
+            Ok(answer) => Self(Replied::Answer(answer)),
+            Err(why) => Self::refused(why),
+        }
     }
 }
 
 impl<E: Into<Boxed>> From<Result<Self, E>> for Reply {
     fn from(reply: Result<Self, E>) -> Self {
-        reply.unwrap_or_else(|error| Self(Err(error.into())))
+        reply.unwrap_or_else(|error| Self::refused(error))
     }
 }

@@ -31,6 +31,8 @@ use super::{
     tools::Tools,
 };
 
+pub(super) use crate::deadline::after;
+
 pub(super) struct Shared {
     /// Itself, for what goes on without a caller.
     pub(super) me: Weak<Self>,
@@ -267,7 +269,13 @@ impl Shared {
                     id: answered,
                     error,
                 }) => {
-                    if answered.is_some_and(|answered| answered.as_i64() != Some(id)) {
+                    // What HTTP refuses is this very request, whatever the server calls one that it
+                    // did not read; ours are numbers.
+                    let is_other = answered.is_some_and(|answered| match answered.as_i64() {
+                        Some(answered) => answered != id,
+                        None => status.is_none(),
+                    });
+                    if is_other {
                         return Err(Error::decode("the server answered another request"));
                     }
                     return Err(Error::protocol(error).with_status(status));
@@ -454,13 +462,4 @@ impl WorkClock {
             self.deadline = after(Instant::now(), self.work).min(after(self.started, at_most));
         }
     }
-}
-
-/// An instant so far ahead, or the furthest there is.
-pub(super) fn after(start: Instant, wait: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
-    start
-        .checked_add(wait)
-        .or_else(|| start.checked_add(FAR))
-        .unwrap_or(start)
 }

@@ -1,8 +1,8 @@
 //! What goes back: results through the capability gate, errors with codes of this era, each
 //! written once.
 
-use antiphon_core::{negotiate::Fault, write};
-use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, code};
+use antiphon_core::{negotiate::Fault, question::Kind, write};
+use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, Version, code};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -143,6 +143,29 @@ pub(crate) fn gate(call: &Call<'_>, input: &InputRequired) -> Result<(), ErrorOb
         None => Ok(()),
         Some(missing) => Err(ErrorObject::missing_capabilities(missing)),
     }
+}
+
+/// That links must be opened first is told only to clients that know what to do about it: those of
+/// 2025-11-25 that open links (LFEAT-S-08, ERR-S-01). To all others it is an internal error.
+pub(crate) fn links_first(error: ErrorObject, call: &Call<'_>) -> ErrorObject {
+    let opens = || {
+        let declared = call.capabilities();
+        call.version == Version::V2025_11_25
+            && declared.is_ok_and(|declared| Kind::Url.is_declared(declared))
+    };
+    if error.code != code::URL_ELICITATION_REQUIRED || opens() {
+        return error;
+    }
+    tracing::warn!(
+        call.method,
+        version = call.version.as_str(),
+        "a handler wants links to be opened, and this client cannot be told: ask with `Ask::url`"
+    );
+    ErrorObject::internal(format!(
+        "{} (links must be opened for this, and only a client of revision 2025-11-25 that \
+         declares `elicitation.url` can be told which)",
+        error.message
+    ))
 }
 
 /// Keeps handlers to the codes of this era (ERR-S-01, ERR-B-04).

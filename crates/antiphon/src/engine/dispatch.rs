@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::{
     admit::{self, Method},
-    answer::{Answer, Writer, legal, status},
+    answer::{Answer, Writer, legal, links_first, status},
     endpoint::{Endpoint, Inner, Place},
     inflight::{Entered, InFlight},
     listen,
@@ -163,7 +163,7 @@ impl Request<'_> {
         match run(endpoint, method, &call, message, self.text, &mut json).await {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
             Err(error) => {
-                let error = legal(error, call.method);
+                let error = legal(links_first(error, &call), call.method);
                 refused(status(error.code), &error)
             }
         }

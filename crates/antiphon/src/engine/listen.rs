@@ -124,7 +124,7 @@ async fn changes(listener: &Listener, call: &Call<'_>) -> BTreeSet<Change> {
 }
 
 /// What is in both filters: a service may narrow what was asked for, never widen it (SUB-S-01).
-fn both(offered: SubscriptionFilter, chosen: &SubscriptionFilter) -> SubscriptionFilter {
+pub(crate) fn both(offered: SubscriptionFilter, chosen: &SubscriptionFilter) -> SubscriptionFilter {
     let uris = chosen.resource_subscriptions.as_deref().unwrap_or_default();
     SubscriptionFilter {
         tools_list_changed: offered

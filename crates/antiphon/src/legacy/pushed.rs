@@ -21,9 +21,11 @@ use tokio::{
 use super::{
     asked::Said,
     session::{Mute, Session},
-    settings::after,
 };
-use crate::engine::{endpoint::Endpoint, outbox::Outbox};
+use crate::{
+    deadline::after,
+    engine::{endpoint::Endpoint, outbox::Outbox},
+};
 
 /// The way from a call to its client, for whoever asks something while the call waits.
 #[derive(Clone)]
@@ -202,7 +204,7 @@ pub(super) fn elicitation_id() -> Result<String, Cannot> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Cannot::Unknown(format!("there is no randomness: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 /// A request that was sent. Dropped before it is answered, it is withdrawn.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::{
         admit::Method,
-        answer::Answer,
+        answer::{Answer, links_first},
         dispatch::{self, Refusal, guarded},
         observe::Observation,
         params,
@@ -73,9 +73,10 @@ pub(super) async fn observed<'a>(
             .map_err(Refusal::from)?;
         call.log_level = (endpoint.capabilities.logging.is_some()).then(|| session.level());
         call.aside = Some(&aside);
-        work(&call)
-            .await
-            .map_err(|error| Refusal::from(legacy::error(error, message.method(), version)))
+        work(&call).await.map_err(|error| {
+            let error = links_first(error, &call);
+            Refusal::from(legacy::error(error, message.method(), version))
+        })
     };
     match observation.run(run).await {
         Ok((json, outcome)) => {
@@ -100,17 +101,13 @@ async fn run(
     let (service, given) = (&*endpoint.service, &told.message.params);
     let name = told.message.method();
     let mut answer = Writer { call, out };
-    let method = Method::of(name);
-    match method {
+    let written = match Method::of(name) {
         // Neither is of these revisions.
-        Method::Discover | Method::Listen => return Err(ErrorObject::method_not_found(name)),
+        Method::Discover | Method::Listen => Err(ErrorObject::method_not_found(name)),
         Method::Other => return other(session, told, call, answer).await,
         method if !method.is_offered(name, &endpoint.capabilities) => {
-            return Err(ErrorObject::method_not_found(name));
+            Err(ErrorObject::method_not_found(name))
         }
-        _ => {}
-    }
-    match method {
         Method::CallTool => {
             let tool = params::call_tool(given)?.first();
             let reply = shim::run(endpoint, call, tool).await?;
@@ -147,9 +144,8 @@ async fn run(
             let result = guarded(call, || service.complete(call, completion)).await?;
             answer.complete(&dispatch::at_most_a_hundred(result))
         }
-        Method::Discover | Method::Listen | Method::Other => unreachable!("answered above"),
-    }
-    .map(|()| Observed::Complete)
+    };
+    written.map(|()| Observed::Complete)
 }
 
 /// The methods that only these revisions have.

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 /// How handlers ask clients of the revisions before 2026-07-28: what they are given for that.
 ///
 /// Such a client is asked while its call waits, so every question holds something on the server:
@@ -91,12 +89,6 @@ impl Shim {
         self.one_at_a_time = true;
         self
     }
-}
-
-/// So long after `now`, or so late that nobody will see it.
-pub(super) fn after(now: Instant, span: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-    now + span.min(FAR)
 }
 
 /// Whether clients of older revisions are served, and how they are asked.

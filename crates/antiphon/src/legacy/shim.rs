@@ -24,9 +24,9 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     Asker, Cannot, Links, Session, Shim,
     pushed::{Pushed, elicitation_id},
-    settings::after,
 };
 use crate::{
+    deadline::after,
     engine::{
         answer::gate,
         dispatch::guarded,

@@ -8,7 +8,12 @@ use serde::Serialize;
 
 use super::session::Session;
 use crate::{
-    engine::{dispatch::guarded, endpoint::Inner, lines::Lines, listen::honoured},
+    engine::{
+        dispatch::guarded,
+        endpoint::Inner,
+        lines::Lines,
+        listen::{both, honoured},
+    },
     raw::{Call, Change},
 };
 
@@ -29,16 +34,7 @@ pub(super) async fn begin(
     };
     let offered = honoured(lists, &endpoint.capabilities);
     let chosen = guarded(call, || endpoint.service.listen(call, offered.clone())).await?;
-    let both = |a: Option<bool>, b: Option<bool>| a.filter(|_| b == Some(true));
-    let filter = SubscriptionFilter {
-        tools_list_changed: both(offered.tools_list_changed, chosen.tools_list_changed),
-        prompts_list_changed: both(offered.prompts_list_changed, chosen.prompts_list_changed),
-        resources_list_changed: both(
-            offered.resources_list_changed,
-            chosen.resources_list_changed,
-        ),
-        resource_subscriptions: None,
-    };
+    let filter = both(offered, &chosen);
     session.set_listener(endpoint.changes.listen(&filter));
     Ok(())
 }

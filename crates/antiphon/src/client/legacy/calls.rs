@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use antiphon_types::{InputRequest, InputRequired};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Session, Speaking};
+use super::{Session, Speaking, lock};
 use crate::client::{
     Client, Error, ErrorKind, Target,
     shared::{Leg, WorkClock},
@@ -42,15 +42,9 @@ struct State {
 }
 
 impl Call {
-    /// Its clock stands still for as long as what this gives; beside that, the round.
-    ///
-    /// # Errors
-    /// When these are more rounds than are allowed: the question, unanswered.
-    pub(super) fn hold(
-        self: &Arc<Self>,
-        key: &str,
-        question: &InputRequest,
-    ) -> Result<(Hold, u32), Error> {
+    /// Counts a question, and the round if it begins one: which that is, or `None` when these are
+    /// more rounds than are allowed.
+    fn enter(&self) -> Option<u32> {
         let mut round = 0;
         let allowed = self.state.send_if_modified(|state| {
             round = state.round + u32::from(state.open == 0);
@@ -61,7 +55,19 @@ impl Call {
             }
             allowed
         });
-        if allowed {
+        allowed.then_some(round)
+    }
+
+    /// Its clock stands still for as long as what this gives; beside that, the round.
+    ///
+    /// # Errors
+    /// When these are more rounds than are allowed: the question, unanswered.
+    pub(super) fn hold(
+        self: &Arc<Self>,
+        key: &str,
+        question: &InputRequest,
+    ) -> Result<(Hold, u32), Error> {
+        if let Some(round) = self.enter() {
             return Ok((Hold(vec![self.clone()]), round));
         }
         let message = format!("the server asks in more than {} rounds", self.max_rounds);
@@ -69,10 +75,19 @@ impl Call {
         Err(Error::new(ErrorKind::RoundsExceeded(last), message))
     }
 
-    /// Ends the call with this error.
-    pub(super) fn stop(&self, error: Error) {
+    /// Whatever comes of the call, it ends with this error. Its caller hears of it when it is
+    /// [woken](Self::wake), so that the server hears first.
+    pub(super) fn doom(&self, error: Error) {
         lock(&self.stopped).get_or_insert(error);
-        self.state.send_modify(|state| state.stopped = true);
+        self.state.send_if_modified(|state| {
+            state.stopped = true;
+            false
+        });
+    }
+
+    /// Has its caller look whether the call ends.
+    pub(super) fn wake(&self) {
+        self.state.send_modify(|_| {});
     }
 }
 
@@ -102,17 +117,7 @@ impl Calls {
     /// round for each, and those that had all of theirs go on.
     pub(super) fn hold_all(&self) -> Hold {
         let calls: Vec<_> = lock(&self.0).values().cloned().collect();
-        let held = calls.into_iter().filter(|call| {
-            call.state.send_if_modified(|state| {
-                let round = state.round + u32::from(state.open == 0);
-                let allowed = round <= call.max_rounds;
-                if allowed {
-                    state.round = round;
-                    state.open += 1;
-                }
-                allowed
-            })
-        });
+        let held = calls.into_iter().filter(|call| call.enter().is_some());
         Hold(held.collect())
     }
 }
@@ -233,8 +238,4 @@ impl Session {
             answered: false,
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

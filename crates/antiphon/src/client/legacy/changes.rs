@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -16,6 +16,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokio::time::timeout;
 
+use super::lock;
 use crate::client::{
     Change, Error,
     listen::covered,
@@ -315,8 +316,4 @@ fn size(change: &Change) -> usize {
         Change::Resource(uri) => uri.len(),
         Change::Tools | Change::Prompts | Change::Resources => 0,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,10 +18,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::replies::not_pausable;
 use crate::client::{
     Clock, Error, ErrorKind,
     drive::{Drive, Failure, QUESTIONS, ask},
-    question::About,
     shared::after,
 };
 
@@ -134,25 +134,20 @@ impl Drive<'_> {
             let Some(asking) = self.shared.client.handlers.asking(&link.question) else {
                 return Ok(false);
             };
-            let about = About {
-                key: link.id.clone(),
-                round,
-                attempt: 1,
-                errors: Vec::new(),
-                server: self.shared.identity.clone(),
-                call: self.target.clone(),
-                tag: self.options.tag.clone(),
-                cancelled: cancelled.clone(),
-                deadline: deadline.into_std(),
-            };
+            let about = self.about(&link.id, round, &cancelled, deadline);
             let asking = ask(asking, link.question.clone(), about);
             let id = link.id.clone();
             callbacks.spawn(async move { (id, asking.await) }.in_current_span());
         }
         while let Some(answered) = callbacks.join_next().await {
             match answered {
-                Ok((_, Ok(answer))) if answer["action"] == "accept" => {}
-                Ok((_, Ok(_))) => return Ok(false),
+                Ok((_, Ok(Some(answer)))) if answer["action"] == "accept" => {}
+                Ok((_, Ok(Some(_)))) => return Ok(false),
+                Ok((id, Ok(None))) => {
+                    let link = links.iter().find(|link| link.id == id);
+                    let question = &link.unwrap_or(&links[0]).question;
+                    return Err(not_pausable(id, question, self.shared.version()));
+                }
                 Ok((id, Err(failure))) => return Err(failure.into_error(id, round)),
                 Err(panic) => {
                     let id = links[0].id.clone();

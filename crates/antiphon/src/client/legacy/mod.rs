@@ -31,7 +31,7 @@ mod utilities;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use antiphon_types::{ClientCapabilities, LoggingLevel, Version};
@@ -51,8 +51,8 @@ pub(super) struct Session {
     epoch: AtomicU64,
     /// The server has given a result in the revision that is spoken.
     confirmed: AtomicBool,
-    /// The least severe level of logs that was asked for since the connection was made; 0 for none.
-    level: AtomicU8,
+    /// The least severe level of logs that was asked for since the connection was made.
+    level: Mutex<Option<LoggingLevel>>,
     /// It is HTTP+SSE that carries the messages, all on one stream.
     fell_back: AtomicBool,
     speaking: Mutex<Option<Arc<Speaking>>>,
@@ -76,16 +76,16 @@ struct Speaking {
 impl Session {
     /// What is spoken, if the server is an older one.
     fn speaking(&self) -> Option<Arc<Speaking>> {
-        self.lock().clone()
+        lock(&self.speaking).clone()
     }
 
     fn speak(&self, speaking: Option<Speaking>) {
-        *self.lock() = speaking.map(Arc::new);
+        *lock(&self.speaking) = speaking.map(Arc::new);
     }
 
     /// Whether this is what is spoken still, in the same session.
     fn still_speaks(&self, speaking: &Arc<Speaking>) -> bool {
-        let now = self.lock();
+        let now = lock(&self.speaking);
         now.as_ref().is_some_and(|now| Arc::ptr_eq(now, speaking))
     }
 
@@ -107,26 +107,11 @@ impl Session {
 
     /// The level of logs that was asked for since the connection was made.
     pub(super) fn level(&self) -> Option<LoggingLevel> {
-        const LEVELS: [LoggingLevel; 8] = [
-            LoggingLevel::Debug,
-            LoggingLevel::Info,
-            LoggingLevel::Notice,
-            LoggingLevel::Warning,
-            LoggingLevel::Error,
-            LoggingLevel::Critical,
-            LoggingLevel::Alert,
-            LoggingLevel::Emergency,
-        ];
-        let level = usize::from(self.level.load(Ordering::Relaxed));
-        LEVELS.get(level.checked_sub(1)?).copied()
+        *lock(&self.level)
     }
 
     fn set_level(&self, level: LoggingLevel) {
-        self.level.store(level as u8 + 1, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Speaking>>> {
-        self.speaking.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.level) = Some(level);
     }
 }
 
@@ -134,4 +119,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.pushed.withdraw_all();
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,6 +13,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use antiphon_types::{
@@ -21,7 +22,7 @@ use antiphon_types::{
 use serde_json::{json, value::RawValue};
 use tokio::{
     task::JoinSet,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -116,6 +117,28 @@ impl Pushed {
     }
 }
 
+/// What a server gets for a question that nobody is asked.
+struct Unasked {
+    answer: Answer,
+    /// The call that ends with it.
+    ends: Option<Arc<Call>>,
+    hold: Option<Hold>,
+}
+
+impl Unasked {
+    fn with(answer: Answer) -> Self {
+        Self {
+            answer,
+            ends: None,
+            hold: None,
+        }
+    }
+
+    fn because(error: ErrorObject) -> Self {
+        Self::with(Err(error))
+    }
+}
+
 /// A question, and all that it takes to ask it.
 struct Putting {
     question: InputRequest,
@@ -147,19 +170,22 @@ impl Shared {
         }
         if times >= 1 {
             let error = ErrorObject::internal("Too many requests at once");
-            self.respond(busy, raw_id, Err(error), speaking.version);
+            self.respond(busy, raw_id, Unasked::because(error), speaking.version);
             return true;
         }
         // LEG-S-02: before the handshake is done, only pings are to be expected.
-        let answer = match method {
-            "ping" => Err(Ok(json!({}))),
-            _ if !speaking.settled => Err(Err(ErrorObject::invalid_request(
-                "The session has not begun",
-            ))),
-            _ => self.considered(&id, method, params, call, speaking),
+        let considered = match method {
+            "ping" => Err(Unasked::with(Ok(json!({})))),
+            _ if !speaking.settled => {
+                let error = ErrorObject::invalid_request("The session has not begun");
+                Err(Unasked::because(error))
+            }
+            _ => self
+                .considered(&id, method, params, call, speaking)
+                .map_err(|unasked| *unasked),
         };
-        match answer {
-            Err(answer) => self.respond(busy, raw_id, answer, speaking.version),
+        match considered {
+            Err(unasked) => self.respond(busy, raw_id, unasked, speaking.version),
             Ok(putting) => {
                 let Some(withdrawn) = self.session.pushed.open(&id) else {
                     tracing::warn!("the server asks twice under one id");
@@ -179,10 +205,10 @@ impl Shared {
         params: Option<&RawValue>,
         call: Option<Arc<Call>>,
         speaking: &Speaking,
-    ) -> Result<Putting, Answer> {
-        let question = read(method, params).map_err(Err)?;
+    ) -> Result<Putting, Box<Unasked>> {
+        let question = read(method, params).map_err(Unasked::because)?;
         if let Some(error) = self.undeclared(&question, &speaking.capabilities) {
-            return Err(Err(error));
+            return Err(Unasked::because(error).into());
         }
         let call = match call {
             None if self.on_one_channel() => self.session.calls.only(),
@@ -196,38 +222,38 @@ impl Shared {
             Some(call) => call.hold(&key, &question),
             None => Ok((self.session.calls.hold_all(), 1)),
         };
-        let stopped = |error: Error| {
-            tracing::debug!(%error, "a question is not asked");
-            match &call {
-                Some(call) => call.stop(error),
-                None => tracing::warn!(%error, "a question that belongs to no call"),
-            }
-            declined(&question)
+        let stopped = |error: Error, hold: Option<Hold>| {
+            doom(call.as_deref(), error);
+            Box::new(Unasked {
+                answer: declined(&question),
+                ends: call.clone(),
+                hold,
+            })
         };
-        let (hold, round) = held.map_err(stopped)?;
+        let (hold, round) = held.map_err(|error| stopped(error, None))?;
         let target = match &call {
             Some(call) => call.target.clone(),
             None => Arc::new(Target::unknown()),
         };
         let tag = call.as_ref().and_then(|call| call.tag.clone());
-        self.inspected(&key, &question, &target, tag.as_deref(), round)
-            .map_err(stopped)?;
+        let seen = self.inspected(&key, &question, &target, tag.as_deref(), round);
+        if let Err(error) = seen {
+            return Err(stopped(error, Some(hold)));
+        }
         let Some(asking) = self.client.handlers.asking(&question) else {
-            return Err(stopped(not_pausable(key, &question, speaking.version)));
+            let error = not_pausable(key, &question, speaking.version);
+            return Err(stopped(error, Some(hold)));
         };
         let human = self.client.clocks.human;
         let human = call.as_ref().map_or(human, |call| call.human);
-        let about = About {
+        let about = About::first(
             key,
             round,
-            attempt: 1,
-            errors: Vec::new(),
-            server: self.identity.clone(),
-            call: target,
-            tag,
-            cancelled: CancellationToken::new(),
-            deadline: after(Instant::now(), human).into_std(),
-        };
+            self.identity.clone(),
+            (target, tag),
+            CancellationToken::new(),
+            after(Instant::now(), human),
+        );
         Ok(Putting {
             question,
             asking,
@@ -300,6 +326,7 @@ impl Shared {
             hold,
         } = putting;
         let deadline = Instant::from_std(about.deadline);
+        let key = about.key.clone();
         let over = about.cancelled.clone().drop_guard();
         let (me, raw_id, version) = (self.me.clone(), raw_id.to_owned(), speaking.version);
         let closed = self.closed.clone();
@@ -320,7 +347,11 @@ impl Shared {
                 () = closed.cancelled() => return,
                 () = given_up => declined(&question),
                 answered = timeout_at(deadline, callback.join_next()) => match answered {
-                    Ok(Some(Ok(Ok(answer)))) => Ok(older(answer, version)),
+                    Ok(Some(Ok(Ok(Some(answer))))) => Ok(older(answer, version)),
+                    Ok(Some(Ok(Ok(None)))) => {
+                        doom(call.as_deref(), not_pausable(key, &question, version));
+                        declined(&question)
+                    }
                     Ok(Some(Ok(Err(failure)))) => failed(&question, &failure),
                     Ok(Some(Err(panic))) => {
                         tracing::error!(%panic, "a callback panicked");
@@ -342,19 +373,30 @@ impl Shared {
             if !is_open || !shared.session.still_speaks(&speaking) {
                 return;
             }
-            shared.send_response(&raw_id, answer, version).await;
-            drop((hold, busy));
+            let answering = shared.send_response(&raw_id, answer, version);
+            then(answering, || drop(hold)).await;
+            drop(busy);
         };
         tokio::spawn(putting.instrument(span));
     }
 
     /// Answers, on a task of its own.
-    fn respond(&self, busy: Busy, id: &RawValue, answer: Answer, version: Version) {
+    fn respond(&self, busy: Busy, id: &RawValue, unasked: Unasked, version: Version) {
         let (me, id) = (self.me.clone(), id.to_owned());
+        let Unasked { answer, ends, hold } = unasked;
         tokio::spawn(async move {
-            if let Some(shared) = me.upgrade() {
-                shared.send_response(&id, answer, version).await;
-            }
+            let answering = async {
+                if let Some(shared) = me.upgrade() {
+                    shared.send_response(&id, answer, version).await;
+                }
+            };
+            let goes_on = || {
+                drop(hold);
+                if let Some(call) = ends {
+                    call.wake();
+                }
+            };
+            then(answering, goes_on).await;
             drop(busy);
         });
     }
@@ -363,5 +405,27 @@ impl Shared {
         if let Err(error) = self.tell(version, response(id, &answer)).await {
             tracing::warn!(%error, "an answer was not sent");
         }
+    }
+}
+
+/// How long the caller of a call that ends is kept, so that the server is told first.
+const TOLD_FIRST: Duration = Duration::from_secs(1);
+
+/// The server is answered, then the call goes on; at once, if the server does not listen.
+async fn then(answering: impl Future<Output = ()>, goes_on: impl FnOnce()) {
+    tokio::pin!(answering);
+    let told = timeout(TOLD_FIRST, &mut answering).await;
+    goes_on();
+    if told.is_err() {
+        answering.await;
+    }
+}
+
+/// Ends the call that a question is asked for, if that is known.
+fn doom(call: Option<&Call>, error: Error) {
+    tracing::debug!(%error, "a question has no answer here");
+    match call {
+        Some(call) => call.doom(error),
+        None => tracing::warn!(%error, "a question that belongs to no call"),
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn not_pausable(key: String, question: &InputRequest, version: Versio
     };
     let message = format!(
         "the server asks `{}` ({}), which is to be answered by hand, but a call in revision \
-         {version} cannot be paused: answer it with `Client::{callback}` at servers like this",
+         {version} cannot be paused: have it answered by `Client::{callback}` at servers like this",
         word(&key),
         question.method(),
     );

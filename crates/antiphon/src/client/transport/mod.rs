@@ -15,7 +15,7 @@ mod streams;
 pub(super) use batch::split;
 pub use channel::Channel;
 #[cfg(feature = "http")]
-pub use http::{Bearer, Challenge, Http, HttpTransport};
+pub use http::{Bearer, BearerChallenge, Challenge, Http, HttpTransport, ResourceMetadata};
 pub use named::Named;
 pub use seam::{Connect, Events, Incoming, Outgoing, Pending, Transport};
 #[cfg(feature = "stdio")]

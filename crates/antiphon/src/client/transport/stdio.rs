@@ -31,6 +31,7 @@ pub use process::Process;
 /// killed, and so is whatever it started.
 pub struct Stdio {
     command: Command,
+    known_as: Option<Vec<String>>,
     options: Options,
 }
 
@@ -41,6 +42,8 @@ struct Options {
     grace: Duration,
     restarts: u32,
     stderr: Stderr,
+    /// Whether the arguments are no part of the identity.
+    secret_arguments: bool,
 }
 
 /// What becomes of what a server says on its standard error.
@@ -64,11 +67,13 @@ impl Stdio {
     pub fn spawn(command: impl Into<Command>) -> Self {
         Self {
             command: command.into(),
+            known_as: None,
             options: Options {
                 max_message_bytes: MAX_MESSAGE_BYTES,
                 grace: Duration::from_secs(2),
                 restarts: 0,
                 stderr: Stderr::default(),
+                secret_arguments: false,
             },
         }
     }
@@ -106,10 +111,35 @@ impl Stdio {
         self
     }
 
+    /// Keeps the arguments of the command to itself: the server is known by its program alone, to
+    /// users and in stored calls. For arguments that hold secrets; give such servers a
+    /// [name](Connect::named), too.
+    #[must_use]
+    pub fn secret_arguments(mut self) -> Self {
+        self.options.secret_arguments = true;
+        self
+    }
+
+    /// The command line that the server is known by, where another one starts it: a program by its
+    /// full path, for one.
+    #[must_use]
+    pub fn known_as<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.known_as = Some(words.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// The command line. The environment is no part of it: it may hold secrets.
     fn identity(&self) -> Identity {
+        if let Some(words) = &self.known_as {
+            return Identity::Command(words.clone());
+        }
         let command = self.command.as_std();
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let arguments = command.get_args();
+        let shown = match self.options.secret_arguments {
+            true => 0,
+            false => arguments.len(),
+        };
+        let words = std::iter::once(command.get_program()).chain(arguments.take(shown));
         Identity::Command(words.map(|word| word.to_string_lossy().into()).collect())
     }
 }
@@ -122,6 +152,7 @@ impl Connect for Stdio {
         let Self {
             mut command,
             options,
+            ..
         } = self;
         command
             .stdin(Pipe::piped())
@@ -141,5 +172,23 @@ impl fmt::Debug for Stdio {
             .field("command", &format_args!("{}", self.identity()))
             .field("options", &self.options)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_arguments_are_no_part_of_the_identity() {
+        let mut command = Command::new("harbour-server");
+        command.args(["--token", "canary"]);
+        let server = Stdio::spawn(command);
+        assert!(server.identity().to_string().contains("canary"));
+        let server = server.secret_arguments();
+        assert_eq!(server.identity().to_string(), "harbour-server");
+        assert!(!format!("{server:?}").contains("canary"));
+        let server = server.known_as(["harbour", "--quiet"]);
+        assert_eq!(server.identity().to_string(), "harbour --quiet");
     }
 }

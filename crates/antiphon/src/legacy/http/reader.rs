@@ -18,6 +18,7 @@ use super::{
     stream::{Kind, Taken},
     streams::Seat,
 };
+use crate::deadline::after;
 
 /// Reads a stream. Dropped, it leaves the stream to whoever comes back for it.
 #[derive(Debug)]
@@ -74,7 +75,9 @@ impl Reader {
         match taken {
             Taken::End => return Poll::Ready(None),
             Taken::Frame(frame) => {
-                self.quiet.as_mut().reset(Instant::now() + self.keep_alive);
+                self.quiet
+                    .as_mut()
+                    .reset(after(Instant::now(), self.keep_alive));
                 return Poll::Ready(Some(frame));
             }
             Taken::Nothing => {}
@@ -82,7 +85,9 @@ impl Reader {
         if self.quiet.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
-        self.quiet.as_mut().reset(Instant::now() + self.keep_alive);
+        self.quiet
+            .as_mut()
+            .reset(after(Instant::now(), self.keep_alive));
         Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")))
     }
 }

@@ -19,6 +19,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::service::Shared;
 use crate::{
+    deadline::after,
     engine::{
         answer::Answer,
         outbox::{Outbox, Sent},
@@ -153,7 +154,9 @@ impl Events {
             }
             frame.extend_from_slice(b": keep-alive\n\n");
         }
-        self.quiet.as_mut().reset(Instant::now() + self.keep_alive);
+        self.quiet
+            .as_mut()
+            .reset(after(Instant::now(), self.keep_alive));
         match frame.is_empty() {
             true => Poll::Ready(None),
             false => Poll::Ready(Some(frame.into())),

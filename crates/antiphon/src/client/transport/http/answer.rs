@@ -27,14 +27,7 @@ pub(super) enum Served {
 /// Reads the response of a request that was served.
 pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result<Served, Error> {
     let status = head.status.as_u16();
-    if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
-        return Err(Error::decode(format!(
-            "the response is encoded as {}, which was not asked for",
-            printable(encoding.as_bytes())
-        )));
-    }
+    readable(&head.headers)?;
     if body.is_end_stream() {
         return Err(empty(status));
     }
@@ -55,6 +48,19 @@ pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result
                 printable(&text)
             )))
         }
+    }
+}
+
+/// Reads a response that is nothing of the protocol's, of this length at most.
+pub(super) async fn document(head: &Parts, body: HttpBody, limit: usize) -> Result<Bytes, Error> {
+    readable(&head.headers)?;
+    match gather(body, limit).await {
+        (text, End::Whole) => Ok(text),
+        (_, End::TooLong) => {
+            let message = format!("the response is longer than {limit} bytes");
+            Err(Error::decode(message))
+        }
+        (_, End::Broken(error)) => Err(broken(error)),
     }
 }
 
@@ -108,6 +114,19 @@ pub(super) async fn in_short(body: HttpBody) -> String {
 /// The error of a response that did not come to its end.
 pub(super) fn broken(error: hyper::Error) -> Error {
     Error::transport("the response stream ended before the response").caused_by(Cause::new(error))
+}
+
+/// Whether a body is as it was asked for.
+fn readable(headers: &HeaderMap) -> Result<(), Error> {
+    match headers.get(CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(Error::decode(format!(
+                "the response is encoded as {}, which was not asked for",
+                printable(encoding.as_bytes())
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn empty(status: u16) -> Error {

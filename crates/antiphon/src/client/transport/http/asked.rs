@@ -95,9 +95,10 @@ impl Asked {
                 self.place.id
             );
             let (session, stamp) = (self.session.clone(), self.stamp.clone());
-            runtime.spawn(async move {
+            let told = async move {
                 _ = timeout(PATIENCE, session.mention(&stamp, message.into())).await;
-            });
+            };
+            self.session.partings.spawn_on(told, runtime);
         }
         self.over();
     }

@@ -4,9 +4,10 @@ use std::{
     collections::hash_map::RandomState, error::Error as StdError, fmt, hash::BuildHasher, sync::Arc,
 };
 
-use http::{HeaderMap, HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
+use http::HeaderValue;
 
-use crate::client::{Error, ErrorKind, Pending};
+use super::challenge::Challenge;
+use crate::client::{Error, Pending};
 
 /// Gives the access token of each request.
 ///
@@ -53,58 +54,6 @@ impl<B: Bearer + ?Sized> Bearer for Arc<B> {
         challenge: Option<&'a Challenge>,
     ) -> Pending<'a, Result<Option<String>, Box<dyn StdError + Send + Sync>>> {
         B::token(self, challenge)
-    }
-}
-
-/// Why a server refused a token, or the lack of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Challenge {
-    /// 401, or 403 for a token that does not allow enough.
-    pub status: u16,
-    /// The `WWW-Authenticate` headers.
-    pub www_authenticate: Vec<String>,
-}
-
-impl Challenge {
-    /// A challenge of this status, for tests of a [`Bearer`].
-    pub fn new(status: u16) -> Self {
-        Self {
-            status,
-            www_authenticate: Vec::new(),
-        }
-    }
-
-    pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Self {
-        let texts = headers.get_all(WWW_AUTHENTICATE).into_iter();
-        let mut challenge = Self::new(status.as_u16());
-        challenge
-            .www_authenticate
-            .extend(texts.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned()));
-        challenge
-    }
-
-    /// Whether another token may help.
-    pub(super) fn can_be_met(&self) -> bool {
-        let mut texts = self.www_authenticate.iter();
-        self.status == 401 || texts.any(|text| text.contains("insufficient_scope"))
-    }
-
-    /// The error for the caller; `text` is what else the server said.
-    pub(super) fn into_error(self, text: &str) -> Error {
-        let what = match self.status {
-            401 => "the server wants to know who is calling (401)",
-            _ => "the server does not serve this caller (403)",
-        };
-        let message = match text {
-            "" => what.to_owned(),
-            text => format!("{what}: {text}"),
-        };
-        let kind = ErrorKind::Unauthorized {
-            status: self.status,
-            challenges: self.www_authenticate,
-        };
-        Error::new(kind, message)
     }
 }
 
@@ -204,6 +153,7 @@ impl fmt::Debug for Credentials {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::ErrorKind;
 
     #[test]
     fn tokens_are_one_word() {

@@ -95,7 +95,7 @@ pub(super) fn unusable(what: &str, url: &str, why: &str) -> Error {
 }
 
 /// A URL without what may be secret in it.
-fn without_secrets(url: &str) -> String {
+pub(super) fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let url = &url[..end];
     match (url.rfind('@'), url.find("//")) {

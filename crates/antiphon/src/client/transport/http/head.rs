@@ -10,7 +10,7 @@ use std::{
 use antiphon_core::mirror::encode;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
     header::{
         ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH,
         CONTENT_TYPE, EXPECT, HOST, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -88,7 +88,7 @@ impl Head {
         let (method, body) = match sent {
             Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
             Sent::Post(_, body) | Sent::Parting(_, body) => (Method::POST, body.clone()),
-            Sent::Get(..) => (Method::GET, Bytes::new()),
+            Sent::Get(..) | Sent::Fetch => (Method::GET, Bytes::new()),
             Sent::Delete(_) => (Method::DELETE, Bytes::new()),
         };
         let mut request = Request::new(Payload(body));
@@ -111,12 +111,25 @@ pub(super) enum Sent<'a> {
     Get(&'a Stamp, Option<HeaderValue>),
     /// To end a session (LHTTP-C-11).
     Delete(&'a Stamp),
+    /// To read a document, which is nothing of the protocol's.
+    Fetch,
 }
 
 impl Sent<'_> {
     /// Whether a challenge is worth an answer, which a person may have to give.
     pub(super) fn meets_challenges(&self) -> bool {
-        !matches!(self, Self::Parting(..) | Self::Delete(_))
+        !matches!(self, Self::Parting(..) | Self::Delete(_) | Self::Fetch)
+    }
+
+    /// Whether it stays what it is when it is sent again to where a redirect leads.
+    pub(super) fn survives(&self, redirect: StatusCode) -> bool {
+        match redirect {
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
+                matches!(self, Self::Fetch)
+            }
+            _ => false,
+        }
     }
 
     /// Adds the headers of this request alone.
@@ -133,6 +146,11 @@ impl Sent<'_> {
             Sent::Delete(stamp) => {
                 headers.remove(CONTENT_TYPE);
                 stamp
+            }
+            Sent::Fetch => {
+                headers.remove(CONTENT_TYPE);
+                headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+                return Ok(());
             }
         };
         // LHTTP-C-12, LHTTP-C-09; of the mirrored ones none (LHTTP-B-01).

@@ -2,16 +2,19 @@
 //!
 //! [`wire`] makes one exchange, [`transport`] the requests that stand alone. The rest is for servers
 //! of older revisions: [`session`] with its requests ([`asked`], [`reply`]) and the streams that are
-//! come back to ([`resume`], [`standalone`]), and the transport before this one ([`sse`]).
+//! come back to ([`resume`], [`standalone`]), and the transport before this one ([`sse`]). Servers that
+//! want a token are for [`bearer`], [`challenge`] and [`metadata`].
 
 mod answer;
 mod asked;
 mod bearer;
 mod cause;
+mod challenge;
 mod connector;
 mod endpoint;
 mod events;
 mod head;
+mod metadata;
 mod proxy;
 mod reply;
 mod resume;
@@ -28,7 +31,10 @@ mod tls;
 mod transport;
 mod waiting;
 mod wire;
+mod www_authenticate;
 
-pub use bearer::{Bearer, Challenge};
+pub use bearer::Bearer;
+pub use challenge::{BearerChallenge, Challenge};
+pub use metadata::ResourceMetadata;
 pub use settings::Http;
 pub use transport::HttpTransport;

@@ -23,6 +23,10 @@ impl Tls {
     }
 }
 
+pub(super) fn anonymous(config: Config) -> Config {
+    config
+}
+
 #[cfg(test)]
 mod tests {
     use crate::client::{Connect, ErrorKind, Events, Http};

@@ -10,6 +10,7 @@ use antiphon_types::Version;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use super::{
     answer::{self, Served},
@@ -30,6 +31,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(super) struct Session {
     pub(super) wire: Arc<Wire>,
     pub(super) waiting: Arc<Waiting>,
+    /// What the server is being told although nobody waits for it.
+    pub(super) partings: TaskTracker,
     agreed: Mutex<Agreed>,
 }
 
@@ -55,6 +58,7 @@ impl Session {
         Self {
             wire,
             waiting: Arc::default(),
+            partings: TaskTracker::new(),
             agreed: Mutex::default(),
         }
     }
@@ -188,6 +192,10 @@ impl Session {
     /// that is fine (LHTTP-S-25).
     pub(super) async fn end(&self) {
         let agreed = std::mem::take(&mut *self.lock());
+        // What was given up is told first: under a session that is over nobody would listen.
+        self.partings.close();
+        _ = timeout(FAREWELL, self.partings.wait()).await;
+        self.partings.reopen();
         if agreed.id.is_none() || agreed.lost {
             return;
         }

@@ -34,6 +34,7 @@ use crate::client::{Connect, Error, Events};
 ///
 /// What is wrong with any of it is told when it is connected. Nothing is sent then: whether the
 /// server is there shows with the first request. `https` needs the feature `tls`.
+#[derive(Clone)]
 #[must_use = "nothing happens until it is connected"]
 pub struct Http {
     url: String,
@@ -46,6 +47,7 @@ pub struct Http {
     tls: Option<tls::Config>,
 }
 
+#[derive(Clone)]
 enum Source {
     Fixed(String),
     Provider(Arc<dyn Bearer>),
@@ -128,6 +130,75 @@ impl Http {
         self
     }
 
+    /// The URL as it was given.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn connect_limit(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// The same way to another URL, without what is for the server alone: tokens, headers, and
+    /// unless this is `ours` a client certificate.
+    pub(super) fn bare(&self, to: &Endpoint, ours: bool) -> Self {
+        let tls = self.tls.clone();
+        Self {
+            url: to.uri.to_string(),
+            bearer: None,
+            headers: Vec::new(),
+            proxy: self.proxy.clone(),
+            tls: match ours {
+                true => tls,
+                false => tls.map(tls::anonymous),
+            },
+            ..*self
+        }
+    }
+
+    /// The URL, taken apart.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::client::ErrorKind::Invalid) if it is none.
+    pub(super) fn endpoint(&self) -> Result<Endpoint, Error> {
+        Endpoint::parse(&self.url).map_err(|why| {
+            let why = format!("{why}; a server's URL looks like https://example.com/mcp");
+            unusable("the URL", &self.url, &why)
+        })
+    }
+
+    /// Prepares the way; nothing is sent.
+    pub(super) async fn wire(self, events: Events) -> Result<Wire, Error> {
+        let endpoint = self.endpoint()?;
+        let proxy = self.proxy.proxy_for(&endpoint)?;
+        let credentials =
+            Self::credentials(self.bearer, &endpoint, proxy.as_ref(), self.cleartext)?;
+        // Through a tunnel the proxy is told once per connection, otherwise with each request.
+        let told = proxy.as_ref().filter(|_| !endpoint.is_secure());
+        let told = told.and_then(|proxy| proxy.authorization.clone());
+        let head = Head::new(&endpoint.host, &self.headers, told)?;
+        let secure = endpoint.is_secure() || proxy.as_ref().is_some_and(Proxy::is_secure);
+        let tls = match secure {
+            true => Some(Tls::load(self.tls).await?),
+            false => None,
+        };
+        let connector = Connector::new(proxy.clone(), tls, self.connect_timeout);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build(connector);
+        Ok(Wire {
+            endpoint,
+            head,
+            client,
+            proxy,
+            credentials,
+            limit: self.limit,
+            events,
+        })
+    }
+
     /// What is known of tokens, if it may be used on this way.
     fn credentials(
         bearer: Option<Source>,
@@ -156,37 +227,7 @@ impl Connect for Http {
     type Transport = HttpTransport;
 
     async fn connect(self, events: Events) -> Result<HttpTransport, Error> {
-        let endpoint = Endpoint::parse(&self.url).map_err(|why| {
-            let why = format!("{why}; a server's URL looks like https://example.com/mcp");
-            unusable("the URL", &self.url, &why)
-        })?;
-        let proxy = self.proxy.proxy_for(&endpoint)?;
-        let credentials =
-            Self::credentials(self.bearer, &endpoint, proxy.as_ref(), self.cleartext)?;
-        // Through a tunnel the proxy is told once per connection, otherwise with each request.
-        let told = proxy.as_ref().filter(|_| !endpoint.is_secure());
-        let told = told.and_then(|proxy| proxy.authorization.clone());
-        let head = Head::new(&endpoint.host, &self.headers, told)?;
-        let secure = endpoint.is_secure() || proxy.as_ref().is_some_and(Proxy::is_secure);
-        let tls = match secure {
-            true => Some(Tls::load(self.tls).await?),
-            false => None,
-        };
-        let connector = Connector::new(proxy.clone(), tls, self.connect_timeout);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
-            .pool_idle_timeout(Duration::from_secs(30))
-            .build(connector);
-        Ok(HttpTransport::new(Wire {
-            endpoint,
-            head,
-            client,
-            proxy,
-            credentials,
-            limit: self.limit,
-            events,
-        }))
+        Ok(HttpTransport::new(self.wire(events).await?))
     }
 }
 

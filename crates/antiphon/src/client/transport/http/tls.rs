@@ -5,7 +5,10 @@ use std::{error::Error as StdError, fmt, io, sync::Arc};
 use hyper_util::rt::TokioIo;
 use tokio_rustls::{
     TlsConnector,
-    rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName},
+    rustls::{
+        ClientConfig, RootCertStore, SignatureScheme, client::ResolvesClientCert, crypto::ring,
+        pki_types::ServerName, sign::CertifiedKey,
+    },
 };
 
 use super::connector::Io;
@@ -48,6 +51,28 @@ impl Tls {
             }
             .into()),
         }
+    }
+}
+
+/// The same configuration without a client certificate.
+pub(super) fn anonymous(mut config: Config) -> Config {
+    if config.client_auth_cert_resolver.has_certs() {
+        Arc::make_mut(&mut config).client_auth_cert_resolver = Arc::new(Nobody);
+    }
+    config
+}
+
+/// Who has no certificate.
+#[derive(Debug)]
+struct Nobody;
+
+impl ResolvesClientCert for Nobody {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
     }
 }
 

@@ -6,8 +6,9 @@ use hyper_util::client::legacy::{Client, Error as ClientError};
 
 use super::{
     answer,
-    bearer::{Challenge, Credentials, Token},
+    bearer::{Credentials, Token},
     cause::Cause,
+    challenge::Challenge,
     connector::Connector,
     endpoint::Endpoint,
     head::{Head, Payload, Sent},
@@ -60,7 +61,7 @@ impl Wire {
             let (head, body) = response.map_err(|error| self.lost(error))?.into_parts();
             let status = head.status;
             if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
-                let challenge = Challenge::of(status, &head.headers);
+                let challenge = Challenge::read(status, &head.headers);
                 let text = answer::in_short(body).await;
                 if challenged {
                     return Err(challenge.into_error(&text));
@@ -72,7 +73,7 @@ impl Wire {
             }
             match location(&head.headers) {
                 Some(target) if status.is_redirection() => {
-                    uri = self.follow(status, &uri, &target, redirects)?;
+                    uri = self.follow(sent, status, &uri, &target, redirects)?;
                     redirects += 1;
                 }
                 _ => {
@@ -87,19 +88,19 @@ impl Wire {
     /// the origin: the token is for no other.
     fn follow(
         &self,
+        sent: &Sent<'_>,
         status: StatusCode,
         from: &Uri,
         target: &str,
         redirects: usize,
     ) -> Result<Uri, Error> {
-        let keeps = [
-            StatusCode::TEMPORARY_REDIRECT,
-            StatusCode::PERMANENT_REDIRECT,
-        ]
-        .contains(&status);
+        let keeps = sent.survives(status);
         let why = match self.endpoint.redirect(from, target) {
             Some(uri) if keeps && redirects < REDIRECTS => return Ok(uri),
             Some(_) if keeps => format!("after {REDIRECTS} redirects no more are followed"),
+            _ if matches!(sent, Sent::Fetch) => {
+                "only redirects to the same origin are followed".to_owned()
+            }
             _ => "only redirects of status 307 or 308 to the same origin are followed".to_owned(),
         };
         let target = answer::printable(target.as_bytes());

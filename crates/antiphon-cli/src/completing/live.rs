@@ -1,0 +1,100 @@
+//! Asks a server what it offers, for a person who waits for it with a finger on Tab.
+
+use std::time::Duration;
+
+use antiphon::{
+    Client, Http, Stdio,
+    client::{Connection, Error, Stderr},
+};
+use tokio::time::timeout;
+
+use super::offers::{self, Kind, Offer, Offered};
+use crate::target::{self, Configured, Environment, Place};
+
+/// How long all of it may take.
+const LIMIT: Duration = Duration::from_millis(1800);
+/// How long a server may take to end after that; then it is killed.
+const GRACE: Duration = Duration::from_millis(100);
+/// How long a server may be silent before it is greeted as an older one.
+const PROBE: Duration = Duration::from_millis(700);
+
+/// What a server offers, kept for the next time; `None` if that cannot be had in time.
+///
+/// A command on the command line is not started: it may be half written. What a project's file
+/// names is not, either, nor sent anything, unless somebody used that very server before: to press
+/// Tab in a directory that came from elsewhere must not run what is in it.
+pub(super) fn list(place: &Place, kind: Kind, environment: &Environment) -> Option<Vec<Offer>> {
+    let may_be_asked = match place {
+        Place::Url(_) => true,
+        Place::Command(_) => false,
+        Place::Named(named) => !named.is_of_project || offers::is_known(place, environment),
+    };
+    if !may_be_asked {
+        return None;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .ok()?;
+    let offers = runtime.block_on(async {
+        let asked = async {
+            let connection = connect(place, environment).await?;
+            let offers = ask(&connection, kind).await;
+            _ = timeout(2 * GRACE, connection.close()).await;
+            offers.ok()
+        };
+        timeout(LIMIT, asked).await.ok().flatten()
+    })?;
+    _ = offers::keep(place, kind, &offers, environment);
+    Some(offers)
+}
+
+async fn connect(place: &Place, environment: &Environment) -> Option<Connection> {
+    let client = Client::new("antiphon", env!("CARGO_PKG_VERSION")).probe_timeout(PROBE);
+    let connected = match place {
+        Place::Url(url) => client.connect(Http::new(url)).await,
+        Place::Command(_) => return None,
+        Place::Named(named) => {
+            let client = client.era(named.era);
+            match &named.server {
+                Configured::Http {
+                    url,
+                    headers,
+                    bearer_env,
+                } => {
+                    let mut http = Http::new(url);
+                    for (name, value) in headers {
+                        http = http.header(name, value);
+                    }
+                    if let Some(name) = bearer_env {
+                        http = http.bearer(environment.variable(name)?);
+                    }
+                    client.connect(http).await
+                }
+                Configured::Stdio {
+                    command,
+                    args,
+                    env,
+                    cwd,
+                } => {
+                    let child = target::child(command, args, env, cwd.as_deref());
+                    let stdio = Stdio::spawn(child).grace(GRACE).stderr(Stderr::Null);
+                    client.connect(stdio).await
+                }
+            }
+        }
+    };
+    connected.ok()
+}
+
+async fn ask(connection: &Connection, kind: Kind) -> Result<Vec<Offer>, Error> {
+    Ok(match kind {
+        Kind::Tools => Offered::Tools(&connection.tools().all().await?).offers(),
+        Kind::Prompts => Offered::Prompts(&connection.prompts().all().await?).offers(),
+        Kind::Resources => {
+            let resources = connection.resources().all().await?;
+            let templates = connection.resource_templates().all().await?;
+            Offered::Resources(&resources, &templates).offers()
+        }
+    })
+}

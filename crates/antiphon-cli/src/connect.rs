@@ -1,0 +1,421 @@
+//! From the words and options of a command to a connection.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use antiphon::{
+    Client, Http, Stdio,
+    client::{self, Challenge, Clock, Connect, Connection, Era, ErrorKind, Event},
+};
+
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::{
+    answering::Desk,
+    calling::interrupted,
+    failure::{Exit, Failure},
+    logs,
+    options::{Connecting, Header},
+    paused::{SentHeader, Whom, With, shown},
+    printable,
+    progress::Progress,
+    target::{self, Configured, Place},
+    trace::Trace,
+};
+
+/// What stands on a command line: a target and words, or words and a command after `--`.
+pub(crate) struct Words {
+    pub(crate) place: Place,
+    pub(crate) rest: Vec<String>,
+}
+
+impl Words {
+    /// Tells them apart.
+    pub(crate) fn new(
+        mut words: Vec<String>,
+        command: Vec<String>,
+        connecting: &Connecting,
+    ) -> Result<Self, Failure> {
+        if !command.is_empty() {
+            let place = Place::Command(command);
+            return Ok(Self { place, rest: words });
+        }
+        if words.is_empty() {
+            return Err(Failure::usage(
+                "which server? Give a URL or a name first, or a command after `--`",
+            ));
+        }
+        let first = words.remove(0);
+        let place = target::find(&first, connecting.config.as_deref())?;
+        Ok(Self { place, rest: words })
+    }
+
+    /// The first of the rest, such as the tool.
+    pub(crate) fn take(&mut self, what: &str) -> Result<String, Failure> {
+        match self.rest.is_empty() {
+            true => Err(Failure::usage(format!("which {what}? It is missing"))),
+            false => Ok(self.rest.remove(0)),
+        }
+    }
+
+    /// There is nothing more to say.
+    pub(crate) fn end(&self) -> Result<(), Failure> {
+        match self.rest.first() {
+            None => Ok(()),
+            Some(word) => Err(Failure::usage(format!(
+                "nothing is known to do with `{}`",
+                printable::excerpt(word, 100)
+            ))),
+        }
+    }
+}
+
+/// What there is to say of a server that does not do as it should.
+#[derive(Default)]
+struct Way {
+    /// How an HTTP server is reached.
+    http: Option<Http>,
+    /// The first thing it said that is no message.
+    noise: Arc<OnceLock<String>>,
+}
+
+/// A server that is spoken with, and how it was reached.
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    way: Way,
+    pub(crate) whom: Whom,
+    pub(crate) with: With,
+    pub(crate) progress: Progress,
+}
+
+impl Session {
+    /// Connects; `desk` answers what the server asks.
+    pub(crate) async fn open(
+        place: Place,
+        connecting: &Connecting,
+        desk: Option<&Arc<Desk>>,
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
+        let (whom, with) = (whom(&place)?, with(connecting, &place));
+        let mut way = Way::default();
+        let client = client(connecting, desk, progress, &way.noise)?;
+        let client = client.era(era(connecting, &place));
+        let (connected, http) = match place {
+            Place::Url(url) => {
+                let http = http(&url, connecting, &[], None)?;
+                (client.connect(http.clone()).await, Some(http))
+            }
+            Place::Command(words) => {
+                let directory = connecting.directory.as_deref();
+                let program = program(&words[0], directory);
+                let child = target::child(&program, &words[1..], &[], directory);
+                let stdio = Stdio::spawn(child).known_as(words);
+                (client.connect(stdio).await, None)
+            }
+            Place::Named(named) => match named.server {
+                Configured::Http {
+                    url,
+                    headers,
+                    bearer_env,
+                } => {
+                    let http = http(&url, connecting, &headers, bearer_env.as_deref())?;
+                    let to = http.clone().named(named.name);
+                    (client.connect(to).await, Some(http))
+                }
+                Configured::Stdio {
+                    command,
+                    args,
+                    env,
+                    cwd,
+                } => {
+                    let child = target::child(&command, &args, &env, cwd.as_deref());
+                    // What a configuration says beside the program may be secret.
+                    let stdio = Stdio::spawn(child).secret_arguments();
+                    (client.connect(stdio.named(named.name)).await, None)
+                }
+            },
+        };
+        way.http = http;
+        match connected {
+            Ok(connection) => Ok(Self {
+                connection,
+                way,
+                whom,
+                with,
+                progress: progress.clone(),
+            }),
+            Err(error) => Err(way.greeting(error).await),
+        }
+    }
+
+    /// What to say of an error.
+    pub(crate) async fn failure(&self, error: client::Error) -> Failure {
+        self.way.explain(error).await
+    }
+
+    /// Ends it in good order, unless somebody has no time for that: a child is then killed.
+    pub(crate) async fn close(self) {
+        self.progress.clear();
+        tokio::select! {
+            () = self.connection.close() => {}
+            () = interrupted() => {}
+        }
+    }
+}
+
+impl Way {
+    /// What is behind an error of a server that did not greet us yet.
+    async fn greeting(&self, error: client::Error) -> Failure {
+        let is_late = is_late(&error);
+        let mut failure = self.explain(error).await;
+        // It never said anything else.
+        if is_late && self.noise.get().is_some() {
+            failure.exit = Exit::Protocol;
+            failure.text.push_str("\nIs it an MCP server?");
+        }
+        failure
+    }
+
+    /// What is behind an error.
+    async fn explain(&self, error: client::Error) -> Failure {
+        match (error.kind(), self.noise.get()) {
+            (_, Some(noise)) if is_late(&error) => {
+                let mut failure = Failure::from(error);
+                let noise = printable::excerpt(noise, 200);
+                failure
+                    .text
+                    .push_str(&format!("\nIt said what is no message: {noise}"));
+                failure
+            }
+            (ErrorKind::Unauthorized { .. }, _) => self.unauthorized(error).await,
+            _ => error.into(),
+        }
+    }
+
+    /// Why a server will not serve us, and who could change that.
+    async fn unauthorized(&self, error: client::Error) -> Failure {
+        let (challenge, challenges) = match error.kind() {
+            ErrorKind::Unauthorized { status, challenges } => {
+                let challenge = Challenge::of(*status, challenges).bearer();
+                (challenge.unwrap_or_default(), challenges.clone())
+            }
+            _ => return error.into(),
+        };
+        let mut lines = vec![Failure::from(error).text];
+        if let Some(why) = challenge.error_description.or(challenge.error) {
+            lines.push(format!("  it says: {}", printable::excerpt(&why, 400)));
+        }
+        let metadata = match &self.http {
+            Some(http) => http.resource_metadata(&challenges).await,
+            None => return Failure::new(Exit::Unauthorized, lines.join("\n")),
+        };
+        let offered = match metadata {
+            Ok(metadata) => {
+                for issuer in &metadata.authorization_servers {
+                    lines.push(format!("  issuer:  {}", printable::excerpt(issuer, 400)));
+                }
+                metadata.scopes_supported
+            }
+            Err(error) => {
+                let why = printable::excerpt(&error.to_string(), 400);
+                lines.push(format!("  issuer:  not known: {why}"));
+                Vec::new()
+            }
+        };
+        // What this request needs, or else all there is.
+        let scopes = match challenge.scopes.is_empty() {
+            true => offered,
+            false => challenge.scopes,
+        };
+        if !scopes.is_empty() {
+            let scopes = printable::excerpt(&scopes.join(" "), 400);
+            lines.push(format!("  scopes:  {scopes}"));
+        }
+        lines.push("Send a token with --bearer-env VAR or --bearer @FILE".to_owned());
+        Failure::new(Exit::Unauthorized, lines.join("\n"))
+    }
+}
+
+/// Whether the server did not answer in time.
+fn is_late(error: &client::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::TimedOut {
+            clock: Clock::Work,
+            ..
+        }
+    )
+}
+
+fn client(
+    connecting: &Connecting,
+    desk: Option<&Arc<Desk>>,
+    progress: &Progress,
+    noise: &Arc<OnceLock<String>>,
+) -> Result<Client, Failure> {
+    let mut client = Client::new("antiphon", env!("CARGO_PKG_VERSION"));
+    let timeouts = connecting.timeout;
+    if let Some(work) = timeouts.work {
+        client = client.work_timeout(work);
+    }
+    if let Some(human) = timeouts.human {
+        client = client.human_timeout(human);
+    }
+    if let Some(poll) = timeouts.poll {
+        client = client.poll_timeout(poll);
+    }
+    if let Some(trace) = Trace::new(connecting, progress)? {
+        client = client.on_traffic(move |traffic| trace.show(traffic));
+    }
+    if let Some(level) = connecting.log.0 {
+        let progress = progress.clone();
+        client = client.on_log(level, move |message| {
+            progress.line(&logs::line(message, logs::coloured()));
+        });
+    }
+    if connecting.verbose {
+        logs::listen(LevelFilter::INFO);
+    }
+    let (is_verbose, lines, noise) = (connecting.verbose, progress.clone(), noise.clone());
+    client = client.on_event(move |event| {
+        if let Event::Noise(text) = event {
+            noise.get_or_init(|| text.clone());
+        }
+        if is_verbose {
+            lines.line(&told(event));
+        }
+    });
+    let Some(desk) = desk else {
+        return Ok(client);
+    };
+    let reports = progress.clone();
+    let client = client.on_progress(move |_, report| reports.report(report));
+    Ok(desk.serve(client).max_rounds(desk.max_rounds()))
+}
+
+/// What belongs to no call.
+fn told(event: &Event) -> String {
+    let text = match event {
+        Event::Message(message) => {
+            let text = String::from_utf8_lossy(message);
+            format!("nobody waits for: {}", printable::excerpt(&text, 400))
+        }
+        Event::Noise(text) => format!("no message: {}", printable::excerpt(text, 400)),
+        Event::Transport(error) => printable::text(&error.to_string()),
+        Event::HiddenTool { name, why } => format!(
+            "the tool {} is left out: {}",
+            printable::excerpt(name, 100),
+            printable::excerpt(why, 400)
+        ),
+        _ => "something unknown happened".to_owned(),
+    };
+    format!("antiphon: {text}")
+}
+
+/// The program of this name, as it is found from within a directory.
+fn program(name: &str, directory: Option<&Path>) -> PathBuf {
+    match directory {
+        // A mere name is looked up where programs are.
+        Some(directory) if Path::new(name).components().count() > 1 => directory.join(name),
+        _ => name.into(),
+    }
+}
+
+/// Which revisions are spoken: what the command line says, or else what the file says.
+fn era(connecting: &Connecting, place: &Place) -> Era {
+    match (connecting.protocol, connecting.legacy, place) {
+        (Some(version), _, _) => Era::Pinned(version),
+        (None, true, _) => Era::Legacy,
+        (None, false, Place::Named(named)) => named.era,
+        (None, false, _) => Era::Auto,
+    }
+}
+
+fn http(
+    url: &str,
+    connecting: &Connecting,
+    configured: &[(String, String)],
+    configured_env: Option<&str>,
+) -> Result<Http, Failure> {
+    let mut http = Http::new(url);
+    let given = |name: &str| {
+        let mut given = connecting.header.iter();
+        given.any(|header| header.name.eq_ignore_ascii_case(name))
+    };
+    for (name, value) in configured.iter().filter(|(name, _)| !given(name)) {
+        http = http.header(name, value);
+    }
+    for header in &connecting.header {
+        http = http.header(&header.name, header.value().map_err(Failure::usage)?);
+    }
+    let variable = connecting.bearer_env.as_deref();
+    let token = match (&connecting.bearer, variable.or(configured_env)) {
+        (Some(file), _) => Some(token(&file.0)?),
+        (None, Some(variable)) => Some(std::env::var(variable).map_err(|_| {
+            let variable = printable::excerpt(variable, 100);
+            Failure::usage(format!(
+                "the access token is to be in ${variable}, which is not set"
+            ))
+        })?),
+        (None, None) => None,
+    };
+    if let Some(token) = token {
+        http = http.bearer(token.trim());
+    }
+    if connecting.danger_bearer_over_cleartext {
+        http = http.danger_bearer_over_cleartext();
+    }
+    Ok(http)
+}
+
+/// The token in a file.
+fn token(path: &Path) -> Result<String, Failure> {
+    let bad =
+        |why: &dyn std::fmt::Display| Failure::usage(format!("--bearer @{}: {why}", shown(path)));
+    let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+    match text.trim() {
+        "" => Err(bad(&"there is no token in it")),
+        token if token.contains(char::is_whitespace) => {
+            Err(bad(&"a token is one word; this file holds several"))
+        }
+        token => Ok(token.to_owned()),
+    }
+}
+
+/// The server as a paused call remembers it.
+fn whom(place: &Place) -> Result<Whom, Failure> {
+    Ok(match place {
+        Place::Url(url) => match url.split_once(['?', '#']) {
+            None => Whom::Url(url.clone()),
+            Some((before, _)) => Whom::UrlWithQuery(before.to_owned()),
+        },
+        Place::Named(named) => Whom::Name(named.name.clone()),
+        Place::Command(words) => Whom::Command {
+            words: words.clone(),
+            directory: std::env::current_dir()?,
+        },
+    })
+}
+
+/// The options as a paused call remembers them.
+fn with(connecting: &Connecting, place: &Place) -> With {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let header = |header: &Header| SentHeader {
+        name: header.name.clone(),
+        variable: header.variable().map(str::to_owned),
+    };
+    let config = match place {
+        Place::Named(named) => Some(named.from.as_path()),
+        _ => None,
+    };
+    With {
+        config: config.map(absolute),
+        headers: connecting.header.iter().map(header).collect(),
+        bearer_env: connecting.bearer_env.clone(),
+        bearer_file: connecting.bearer.as_ref().map(|file| absolute(&file.0)),
+        legacy: connecting.legacy,
+        protocol: connecting.protocol,
+    }
+}

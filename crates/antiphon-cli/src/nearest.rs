@@ -1,0 +1,103 @@
+//! What somebody may have meant who mistyped a name.
+
+use crate::printable;
+
+/// So many names are listed.
+const LISTED: usize = 20;
+
+/// Names that are longer are not looked at.
+const LONGEST: usize = 100;
+
+/// Those of the names that are close to this one, closest first, at most three.
+pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let name: Vec<char> = name.chars().take(LONGEST).collect();
+    let close = (name.len() / 3).max(2);
+    let mut found: Vec<_> = names
+        .into_iter()
+        .filter(|other| other.len() <= LONGEST)
+        .map(|other| (distance(&name, other), other))
+        .filter(|(distance, other)| *distance <= close && *distance < other.chars().count())
+        .collect();
+    found.sort_by_key(|(distance, _)| *distance);
+    found.truncate(3);
+    found.into_iter().map(|(_, other)| other).collect()
+}
+
+/// Names, as a list to read.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    let shown = names.iter().take(LISTED);
+    let mut shown: Vec<_> = shown
+        .map(|name| format!("`{}`", printable::excerpt(name, 60)))
+        .collect();
+    if names.len() > LISTED {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
+/// What to do about a name that is not among these.
+pub(crate) fn instead(name: &str, names: &[&str]) -> String {
+    let near = nearest(name, names.iter().copied());
+    match (near.is_empty(), names.is_empty()) {
+        (false, _) => format!("did you mean {}?", listed(near)),
+        (true, false) => format!("there are {}", listed(names.iter().copied())),
+        (true, true) => "there are none".to_owned(),
+    }
+}
+
+/// How many characters must be put in, left out or replaced. Case does not count.
+fn distance(name: &[char], other: &str) -> usize {
+    let same = |a: char, b: char| a.to_lowercase().eq(b.to_lowercase());
+    let mut row: Vec<usize> = (0..=name.len()).collect();
+    for (at, character) in other.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for column in 1..row.len() {
+            let replaced = before + usize::from(!same(name[column - 1], character));
+            before = row[column];
+            row[column] = replaced.min(row[column - 1] + 1).min(before + 1);
+        }
+    }
+    row[name.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_names_come_closest_first() {
+        let names = ["title", "tile", "copies", "t"];
+        for (typed, expected) in [
+            ("titel", &["title", "tile"][..]),
+            ("TITLE", &["title", "tile"]),
+            ("copy", &[]),
+            ("copie", &["copies"]),
+            ("colour", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(nearest(typed, names), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn there_is_always_something_to_go_on_with() {
+        for (names, expected) in [
+            (&["title", "copies"][..], "did you mean `title`?"),
+            (&["a", "b\u{1b}"], r"there are `a`, `b\u{1b}`"),
+            (&[], "there are none"),
+        ] {
+            assert_eq!(instead("titel", names), expected);
+        }
+        let many = instead("x", &["name"; 30]);
+        assert_eq!(many.matches("`name`").count(), LISTED);
+        assert!(many.ends_with('…'), "{many}");
+    }
+
+    #[test]
+    fn long_names_cost_nothing() {
+        let long = "é".repeat(100_000);
+        assert!(nearest(&long, [long.as_str(), "e"]).is_empty());
+    }
+}

@@ -1,0 +1,22 @@
+//! Every command of the program as a user runs it: real processes, real servers, no terminal.
+
+mod demo;
+mod room;
+mod served;
+mod shop;
+
+mod answering;
+mod arguments;
+mod completions;
+mod exits;
+mod hostile;
+mod inspecting;
+mod interrupts;
+mod listening;
+mod misuse;
+mod older;
+mod pausing;
+mod results;
+mod secrets;
+mod targets;
+mod tracing;
