@@ -111,8 +111,8 @@ fn the_recorded_session() {
             terminal.answer("? gift", "y");
             terminal.answer("Send it?", "Change");
             terminal.answer("Which one?", "gift");
-            // Not the line above, which has the choice at its end.
-            terminal.answer("\r? gift", "n");
+            // The line above has `? gift` in it as well.
+            terminal.answer("? gift (Y/n)", "n");
             terminal.wait_for("Send it?");
             terminal.press(ENTER);
         },
