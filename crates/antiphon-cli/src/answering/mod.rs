@@ -25,7 +25,7 @@ use crate::{
     printable,
     progress::{Hidden, Progress},
     root::root,
-    terminal::{self, Options, Person, Screen},
+    terminal::{self, Person, Screen},
 };
 use rules::Rules;
 use sampler::Sampler;
@@ -104,7 +104,7 @@ impl Desk {
             max_rounds: asking.max_rounds,
             roots: roots.collect::<Result<_, _>>()?,
             sampler: asking.sampler.as_deref().map(Sampler::parse).transpose()?,
-            person: is_attended.then(|| Mutex::new(Person::new(Screen, Options { open: true }))),
+            person: is_attended.then(|| Mutex::new(Person::new(Screen).can_wait())),
             turn: tokio::sync::Mutex::default(),
             open: Mutex::default(),
             record: Mutex::default(),

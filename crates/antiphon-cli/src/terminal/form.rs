@@ -10,7 +10,7 @@ use super::{
     field::{Filled, fill},
     labels, printable, secret,
 };
-use crate::asked::Said;
+use crate::asked::{Reaction, Said};
 
 /// How fields were left: filled in, or by one of the ways out.
 #[derive(Debug, PartialEq)]
@@ -24,38 +24,54 @@ pub(super) enum Left<W> {
 pub(super) enum Out {
     Decline,
     Cancel,
+    Later,
 }
 
-/// All of them; Esc and Enter take the first.
-pub(super) const OUT: [(&str, Out); 2] = [
-    ("Decline: say no", Out::Decline),
-    ("Cancel: do not choose", Out::Cancel),
-];
+/// All of them; Esc and Enter take the first. Where a call can wait, so can its questions.
+pub(super) fn ways_out(can_wait: bool) -> &'static [(&'static str, Out)] {
+    const ALL: &[(&str, Out)] = &[
+        ("Decline: say no", Out::Decline),
+        ("Cancel: do not choose", Out::Cancel),
+        (LATER, Out::Later),
+    ];
+    match can_wait {
+        true => ALL,
+        false => &ALL[..2],
+    }
+}
 
-impl From<Out> for Said {
+/// How to leave a question open.
+pub(super) const LATER: &str = "Later: save the call and leave";
+/// Which way out is taken by who presses Enter without reading.
+pub(super) const CANCEL: usize = 1;
+
+impl From<Out> for Reaction {
     fn from(out: Out) -> Self {
         match out {
-            Out::Decline => Self::Decline,
-            Out::Cancel => Self::Cancel,
+            Out::Decline => Self::Says(Said::Decline),
+            Out::Cancel => Self::Says(Said::Cancel),
+            Out::Later => Self::Later,
         }
     }
 }
 
-/// Has a person answer a form. `before` is what they gave when it was asked the last time.
+/// Has a person answer a form, or leave it by one of these ways. `before` is what they gave when it
+/// was asked the last time.
 pub(super) fn answer(
     prompts: &mut dyn Prompts,
     form: &ElicitRequestFormParams,
+    out: &[(&str, Out)],
     before: Option<&Map<String, Value>>,
-) -> io::Result<Said> {
+) -> io::Result<Reaction> {
     prompts.tell(&printable::block(&form.message));
     let schema = &form.requested_schema;
-    let mut fields = Fields::new(schema, &OUT);
+    let mut fields = Fields::new(schema, out);
     fields.is_form = true;
     if let Some(before) = before {
         fields.start_with(before);
     }
     let left = match schema.properties.is_empty() {
-        true => agree(prompts, &OUT)?,
+        true => agree(prompts, out)?,
         false => match fields.fill(prompts, 0..schema.properties.len())? {
             Some(way) => Left::By(way),
             None if is_one_choice(schema) => Left::Filled(fields.content()),
@@ -63,7 +79,7 @@ pub(super) fn answer(
         },
     };
     Ok(match left {
-        Left::Filled(content) => Said::Accept(content),
+        Left::Filled(content) => Reaction::Says(Said::Accept(content)),
         Left::By(out) => out.into(),
     })
 }
@@ -82,10 +98,10 @@ pub(super) fn fill_in<W: Copy>(
 }
 
 /// A form without fields is only agreed to, and not by Enter alone.
-fn agree<W: Copy>(prompts: &mut dyn Prompts, out: &[(&str, W)]) -> io::Result<Left<W>> {
+fn agree(prompts: &mut dyn Prompts, out: &[(&str, Out)]) -> io::Result<Left<Out>> {
     let options = with_ways_out(&["Accept"], out);
     loop {
-        match prompts.choose("Your answer", "", &options, out.len())? {
+        match prompts.choose("Your answer", "", &options, 1 + CANCEL)? {
             Some(0) => return Ok(Left::Filled(Map::new())),
             Some(at) => return Ok(Left::By(out[at - 1].1)),
             None => {
@@ -298,11 +314,22 @@ mod tests {
         Said::Accept(map(content))
     }
 
+    fn answered(
+        person: &mut Scripted,
+        asked: &ElicitRequestFormParams,
+        before: Option<&Map<String, Value>>,
+    ) -> Said {
+        match answer(person, asked, ways_out(true), before).expect("asked") {
+            Reaction::Says(said) => said,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// What a person who does this says to a form, and what they were shown.
     fn said_to(form: FormSchema, does: impl IntoIterator<Item = Does>) -> (Said, String) {
         let asked = ElicitRequestFormParams::new("Please", form);
         let mut person = Scripted::new(does);
-        let said = answer(&mut person, &asked, None).expect("asked");
+        let said = answered(&mut person, &asked, None);
         assert!(person.is_done(), "{}", person.shown);
         (said, person.shown)
     }
@@ -331,6 +358,17 @@ mod tests {
         assert_eq!(said(does), Said::Decline);
         let does = [Does::Writes("Ada"), Does::Escapes, Does::Picks("Cancel")];
         assert_eq!(said(does), Said::Cancel);
+    }
+
+    #[test]
+    fn only_what_can_wait_can_be_left_open() {
+        let asked = ElicitRequestFormParams::new("Please", form());
+        let mut person = Scripted::new([Does::Escapes, Does::Picks("Later")]);
+        let reaction = answer(&mut person, &asked, ways_out(true), None).expect("asked");
+        assert_eq!(reaction, Reaction::Later);
+        let mut person = Scripted::new([Does::Escapes, Does::Enters]);
+        answer(&mut person, &asked, ways_out(false), None).expect("asked");
+        assert!(!person.shown.contains("Later"), "{}", person.shown);
     }
 
     #[test]
@@ -456,7 +494,7 @@ mod tests {
             Does::Enters,
         ];
         let mut person = Scripted::new(does);
-        let said = answer(&mut person, &asked, Some(&before)).expect("asked");
+        let said = answered(&mut person, &asked, Some(&before));
         let content = json!({ "name": "Ada", "nick": "countess", "sure": true });
         assert_eq!(said, accepted(content));
     }
@@ -518,7 +556,7 @@ mod tests {
             Does::Enters,
             Does::Enters,
         ]);
-        let said = answer(&mut person, &asked, None).expect("asked");
+        let said = answered(&mut person, &asked, None);
         let content = json!({ hostile: hostile, "which": hostile });
         assert_eq!(said, accepted(content), "what is not shown is still meant");
         let shown = person.shown;

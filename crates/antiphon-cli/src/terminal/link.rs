@@ -9,7 +9,7 @@ use serde_json::Map;
 use super::{
     Prompts,
     address::Address,
-    form::{Escape, OUT, Out, escape, with_ways_out},
+    form::{CANCEL, Escape, Out, escape, with_ways_out},
     printable,
 };
 use crate::asked::{Reaction, Said};
@@ -22,12 +22,12 @@ enum Does {
     Leaves(Out),
 }
 
-/// Has a person say whether they go there. `may_open`: whether it can be opened for them; `again`:
-/// whether they agreed to it before.
+/// Has a person say whether they go there, or leave by one of these ways. `again`: whether they
+/// agreed to it before.
 pub(super) fn answer(
     prompts: &mut dyn Prompts,
     link: &ElicitRequestUrlParams,
-    may_open: bool,
+    out: &[(&str, Out)],
     again: bool,
 ) -> io::Result<Reaction> {
     prompts.tell(&printable::block(&link.message));
@@ -47,36 +47,32 @@ pub(super) fn answer(
     let mut options = Vec::new();
     match again {
         false => {
-            if may_open {
-                options.push(("Agree, and open it in the browser", Does::Opens));
-            }
+            options.push(("Agree, and open it in the browser", Does::Opens));
             options.push(("Agree: I open it myself", Does::Agrees));
         }
         true => {
             options.push(("Try again: I have finished there", Does::Agrees));
-            if may_open {
-                options.push(("Open it again in the browser", Does::Opens));
-            }
+            options.push(("Open it again in the browser", Does::Opens));
         }
     }
     let labels: Vec<_> = options.iter().map(|(label, _)| *label).collect();
-    let labels = with_ways_out(&labels, &OUT);
+    let labels = with_ways_out(&labels, out);
     // Enter alone agrees to nothing that was not agreed to before.
-    let start = if again { 0 } else { labels.len() - 1 };
+    let start = if again { 0 } else { options.len() + CANCEL };
     loop {
         show(prompts, &address);
         let does = match prompts.choose("Your answer", "", &labels, start)? {
             Some(at) => match options.get(at) {
                 Some((_, does)) => *does,
-                None => Does::Leaves(OUT[at - options.len()].1),
+                None => Does::Leaves(out[at - options.len()].1),
             },
-            None => match escape(prompts, false, &OUT)? {
+            None => match escape(prompts, false, out)? {
                 Escape::Out(way) => Does::Leaves(way),
                 Escape::Again | Escape::Back => continue,
             },
         };
         match does {
-            Does::Leaves(way) => return Ok(Reaction::Says(way.into())),
+            Does::Leaves(way) => return Ok(way.into()),
             Does::Agrees => return Ok(Reaction::Says(Said::Accept(Map::new()))),
             Does::Opens => match prompts.open(&link.url) {
                 Ok(()) => return Ok(Reaction::Says(Said::Accept(Map::new()))),
@@ -110,7 +106,10 @@ fn why(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::prompts::scripted::{Does, Scripted},
+        super::{
+            form::ways_out,
+            prompts::scripted::{Does, Scripted},
+        },
         *,
     };
 
@@ -124,7 +123,6 @@ mod tests {
     fn asked(
         person: &mut Scripted,
         url: &str,
-        may_open: bool,
         again: bool,
         does: impl IntoIterator<Item = Does>,
     ) -> Reaction {
@@ -132,7 +130,7 @@ mod tests {
         *person = Scripted::new(does);
         person.opens_nothing = opens_nothing;
         let link = ElicitRequestUrlParams::new("Go\n\u{1b}there", url);
-        let reaction = answer(person, &link, may_open, again).expect("asked");
+        let reaction = answer(person, &link, ways_out(true), again).expect("asked");
         assert!(person.is_done(), "{}", person.shown);
         reaction
     }
@@ -141,7 +139,7 @@ mod tests {
     fn a_link_is_shown_in_full_with_its_host() {
         let url = format!("https://login.example.com/{}", "a".repeat(300));
         let mut person = Scripted::default();
-        asked(&mut person, &url, true, false, [Does::Enters]);
+        asked(&mut person, &url, false, [Does::Enters]);
         let shown = &person.shown;
         assert!(shown.contains("  | Go\n  | \\u{1b}there"), "{shown}");
         let line = format!(
@@ -161,13 +159,14 @@ mod tests {
         for (does, expected) in [
             (vec![Does::Enters], Reaction::Says(Said::Cancel)),
             (vec![Does::Picks("Decline")], Reaction::Says(Said::Decline)),
+            (vec![Does::Picks("Later")], Reaction::Later),
             (
                 vec![Does::Escapes, Does::Enters],
                 Reaction::Says(Said::Decline),
             ),
             (vec![Does::Picks("Agree: I open it myself")], agreed()),
         ] {
-            assert_eq!(asked(&mut person, URL, true, false, does), expected);
+            assert_eq!(asked(&mut person, URL, false, does), expected);
             assert!(person.opened.is_empty());
         }
         let does = [
@@ -175,17 +174,8 @@ mod tests {
             Does::Picks("Go on"),
             Does::Picks("Agree, and"),
         ];
-        assert_eq!(asked(&mut person, URL, true, false, does), agreed());
+        assert_eq!(asked(&mut person, URL, false, does), agreed());
         assert_eq!(person.opened, [URL]);
-    }
-
-    #[test]
-    fn it_is_not_opened_where_it_may_not_be() {
-        let mut person = Scripted::default();
-        for again in [false, true] {
-            asked(&mut person, URL, false, again, [Does::Picks("Cancel")]);
-            assert!(!person.shown.contains("browser"), "{}", person.shown);
-        }
     }
 
     #[test]
@@ -193,7 +183,7 @@ mod tests {
         let mut person = Scripted::default();
         person.opens_nothing = true;
         let does = [Does::Picks("Agree, and"), Does::Picks("Agree: I")];
-        assert_eq!(asked(&mut person, URL, true, false, does), agreed());
+        assert_eq!(asked(&mut person, URL, false, does), agreed());
         assert!(person.shown.contains("could not be opened: no browser"));
         assert_eq!(
             person.shown.matches("host: ").count(),
@@ -206,13 +196,13 @@ mod tests {
     #[test]
     fn a_server_that_still_waits_can_be_tried_again() {
         let mut person = Scripted::default();
-        let reaction = asked(&mut person, URL, true, true, [Does::Enters]);
+        let reaction = asked(&mut person, URL, true, [Does::Enters]);
         assert_eq!(reaction, agreed());
         assert!(person.shown.contains("still waits"), "{}", person.shown);
         assert!(person.opened.is_empty());
-        asked(&mut person, URL, true, true, [Does::Picks("Open it again")]);
+        asked(&mut person, URL, true, [Does::Picks("Open it again")]);
         assert_eq!(person.opened, [URL]);
-        let reaction = asked(&mut person, URL, true, true, [Does::Picks("Decline")]);
+        let reaction = asked(&mut person, URL, true, [Does::Picks("Decline")]);
         assert_eq!(reaction, Reaction::Says(Said::Decline));
     }
 
@@ -223,7 +213,7 @@ mod tests {
             "https://example.com/\u{1b}[2J\u{202e}",
         ] {
             let mut person = Scripted::default();
-            let reaction = asked(&mut person, url, true, false, []);
+            let reaction = asked(&mut person, url, false, []);
             assert!(matches!(reaction, Reaction::Refuses(_)), "{reaction:?}");
             let deceives = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!person.shown.contains(deceives), "{:?}", person.shown);
@@ -236,7 +226,6 @@ mod tests {
         asked(
             &mut person,
             "https://xn--pple-43d.com/",
-            true,
             false,
             [Does::Enters],
         );

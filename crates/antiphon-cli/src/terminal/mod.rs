@@ -23,7 +23,7 @@ use std::io::IsTerminal;
 
 use crate::printable;
 
-pub(crate) use person::{Options, Person};
+pub(crate) use person::Person;
 pub(crate) use prompts::{Prompts, Screen};
 pub(crate) use restore::{begin, put_aside, restore};
 

@@ -10,22 +10,16 @@ use serde_json::{Map, Value};
 
 use super::{
     Prompts,
-    form::{self, Escape, escape},
+    form::{self, Escape, LATER, escape, ways_out},
     link, printable, roots, sample,
 };
 use crate::asked::{Asked, Reaction, Said};
 
-/// What the command line says about asking people.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    /// Whether links may be opened for them, if they agree.
-    pub(crate) open: bool,
-}
-
 /// A person who answers the questions of one call, one at a time.
 pub(crate) struct Person<P> {
     prompts: P,
-    options: Options,
+    /// Whether the call can be saved, to be answered later.
+    can_wait: bool,
     /// The URLs they agreed to. A question that is asked again has another text, and with older
     /// servers another key.
     agreed: Vec<String>,
@@ -34,13 +28,19 @@ pub(crate) struct Person<P> {
 }
 
 impl<P: Prompts> Person<P> {
-    pub(crate) fn new(prompts: P, options: Options) -> Self {
+    pub(crate) fn new(prompts: P) -> Self {
         Self {
             prompts,
-            options,
+            can_wait: false,
             agreed: Vec::new(),
             given: None,
         }
+    }
+
+    /// Lets them leave a question open, since the call can be saved.
+    pub(crate) fn can_wait(mut self) -> Self {
+        self.can_wait = true;
+        self
     }
 
     /// Puts a question to them, and blocks until they have answered or left.
@@ -76,28 +76,31 @@ impl<P: Prompts> Person<P> {
             let error = printable::excerpt(error, 300);
             self.prompts.tell(&format!("  ! {error}"));
         }
+        let out = ways_out(self.can_wait);
         match &asked.question {
             InputRequest::Elicit(ElicitRequestParams::Form(form)) => {
                 let given = self.given.take().filter(|(key, _)| *key == asked.key);
                 // An answer that was taken is not the answer to the next question.
                 let before = given.filter(|_| !asked.errors.is_empty());
                 let before = before.as_ref().map(|(_, content)| content);
-                let said = form::answer(&mut self.prompts, form, before)?;
-                if let Said::Accept(content) = &said {
+                let reaction = form::answer(&mut self.prompts, form, out, before)?;
+                if let Reaction::Says(Said::Accept(content)) = &reaction {
                     self.given = Some((asked.key.clone(), content.clone()));
                 }
-                Ok(Reaction::Says(said))
+                Ok(reaction)
             }
             InputRequest::Elicit(ElicitRequestParams::Url(link)) => {
                 let again = self.agreed.contains(&link.url);
-                let reaction = link::answer(&mut self.prompts, link, self.options.open, again)?;
+                let reaction = link::answer(&mut self.prompts, link, out, again)?;
                 if !again && matches!(reaction, Reaction::Says(Said::Accept(_))) {
                     self.agreed.push(link.url.clone());
                 }
                 Ok(reaction)
             }
-            InputRequest::Sample(asked) => sample::answer(&mut self.prompts, asked, draft),
-            InputRequest::Roots(_) => roots::answer(&mut self.prompts),
+            InputRequest::Sample(asked) => {
+                sample::answer(&mut self.prompts, asked, self.can_wait, draft)
+            }
+            InputRequest::Roots(_) => roots::answer(&mut self.prompts, self.can_wait),
             other => {
                 let method = printable::excerpt(other.method(), 80);
                 let why = format!("{method} is not known here");
@@ -136,15 +139,18 @@ fn in_words(left: Duration) -> String {
 /// Why the call ends when somebody will not answer what can only be answered.
 pub(super) const DECLINED: &str = "declined at the terminal";
 
-/// What is neither declined nor cancelled by the protocol is refused; `None` if they go on.
-pub(super) fn declines(prompts: &mut dyn Prompts) -> io::Result<Option<Reaction>> {
-    let refused = Reaction::Refuses(DECLINED.to_owned());
-    Ok(
-        match escape(prompts, false, &[("Decline: give up the call", ())])? {
-            Escape::Out(()) => Some(refused),
-            Escape::Again | Escape::Back => None,
-        },
-    )
+/// What is neither declined nor cancelled by the protocol is refused, or left open where the call can
+/// wait; `None` if they go on.
+pub(super) fn leaves(prompts: &mut dyn Prompts, can_wait: bool) -> io::Result<Option<Reaction>> {
+    let mut out = vec![("Decline: give up the call", false)];
+    if can_wait {
+        out.push((LATER, true));
+    }
+    Ok(match escape(prompts, false, &out)? {
+        Escape::Out(false) => Some(Reaction::Refuses(DECLINED.to_owned())),
+        Escape::Out(true) => Some(Reaction::Later),
+        Escape::Again | Escape::Back => None,
+    })
 }
 
 #[cfg(test)]
@@ -176,7 +182,7 @@ mod tests {
     }
 
     fn person(does: impl IntoIterator<Item = Does>) -> Person<Scripted> {
-        Person::new(Scripted::new(does), Options { open: true })
+        Person::new(Scripted::new(does)).can_wait()
     }
 
     /// Has a person who was asked before do this now.

@@ -2,14 +2,14 @@
 
 use std::{io, path::Path};
 
-use super::{Prompts, person::declines, printable};
+use super::{Prompts, person::leaves, printable};
 use crate::{
     asked::{Reaction, Said},
     root::root,
 };
 
 /// Has a person name directories.
-pub(super) fn answer(prompts: &mut dyn Prompts) -> io::Result<Reaction> {
+pub(super) fn answer(prompts: &mut dyn Prompts, can_wait: bool) -> io::Result<Reaction> {
     prompts.tell("It wants to know which directories it may work in.");
     let mut roots = Vec::new();
     loop {
@@ -24,7 +24,7 @@ pub(super) fn answer(prompts: &mut dyn Prompts) -> io::Result<Reaction> {
                 Err(error) => prompts.tell(&format!("  ! {}: {error}", printable::line(&path))),
             },
             None => {
-                if let Some(refused) = declines(prompts)? {
+                if let Some(refused) = leaves(prompts, can_wait)? {
                     return Ok(refused);
                 }
             }
@@ -43,7 +43,7 @@ mod tests {
     fn roots_are_directories_that_exist() {
         let does = ["/no such place", "Cargo.toml", "src", ""].map(Does::Writes);
         let mut person = Scripted::new(does);
-        let reaction = answer(&mut person).expect("asked");
+        let reaction = answer(&mut person, true).expect("asked");
         assert_eq!(person.shown.matches("  ! ").count(), 2, "{}", person.shown);
         let Reaction::Says(Said::Roots(roots)) = reaction else {
             panic!("{reaction:?}");
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn none_is_an_answer_and_esc_and_enter_decline() {
         let mut person = Scripted::new([Does::Enters]);
-        let reaction = answer(&mut person).expect("asked");
+        let reaction = answer(&mut person, true).expect("asked");
         assert_eq!(reaction, Reaction::Says(Said::Roots(Vec::new())));
         let mut person = Scripted::new([Does::Escapes, Does::Escapes, Does::Escapes, Does::Enters]);
-        let reaction = answer(&mut person).expect("asked");
+        let reaction = answer(&mut person, true).expect("asked");
         assert!(matches!(reaction, Reaction::Refuses(_)), "{reaction:?}");
         assert!(person.is_done());
     }

@@ -7,7 +7,7 @@ use antiphon::types::{
     CreateMessageRequestParams, CreateMessageResult, ModelPreferences, Role, SamplingContent,
 };
 
-use super::{Prompts, person::declines, printable};
+use super::{Prompts, form::LATER, person::leaves, printable};
 use crate::asked::{Reaction, Said};
 
 /// What the answer of a person says of its model.
@@ -20,12 +20,14 @@ enum Does {
     Edits,
     Writes,
     Declines,
+    Waits,
 }
 
 /// Has a person say what the model says.
 pub(super) fn answer(
     prompts: &mut dyn Prompts,
     asked: &CreateMessageRequestParams,
+    can_wait: bool,
     draft: Option<&CreateMessageResult>,
 ) -> io::Result<Reaction> {
     show(prompts, asked);
@@ -44,12 +46,16 @@ pub(super) fn answer(
     }
     options.push(("Write the answer: you are the model", Does::Writes));
     options.push(("Decline: there is no answer", Does::Declines));
+    if can_wait {
+        options.push((LATER, Does::Waits));
+    }
     let labels: Vec<_> = options.iter().map(|(label, _)| label.to_string()).collect();
     loop {
         let chosen = prompts.choose("Your answer", "", &labels, 0)?;
         let does = chosen.and_then(|at| options.get(at));
         let said = match (does, draft) {
             (Some((_, Does::Declines)), _) => return Ok(declined()),
+            (Some((_, Does::Waits)), _) => return Ok(Reaction::Later),
             (Some((_, Does::Sends)), Some(draft)) => Some(draft.clone()),
             (Some((_, Does::Edits)), Some(draft)) => {
                 let edited = edit(prompts, text.unwrap_or_default())?;
@@ -65,7 +71,7 @@ pub(super) fn answer(
         if let Some(said) = said {
             return Ok(Reaction::Says(Said::Sample(Box::new(said))));
         }
-        if let Some(refused) = declines(prompts)? {
+        if let Some(refused) = leaves(prompts, can_wait)? {
             return Ok(refused);
         }
     }
@@ -208,7 +214,7 @@ mod tests {
         does: impl IntoIterator<Item = Does>,
     ) -> (Reaction, String) {
         let mut person = Scripted::new(does);
-        let reaction = answer(&mut person, asked, draft).expect("asked");
+        let reaction = answer(&mut person, asked, true, draft).expect("asked");
         assert!(person.is_done(), "{}", person.shown);
         (reaction, person.shown)
     }
@@ -266,6 +272,12 @@ mod tests {
             let (reaction, _) = said(&asked, None, does);
             let declined = Reaction::Refuses("declined at the terminal".to_owned());
             assert_eq!(reaction, declined);
+        }
+        for does in [
+            vec![Does::Picks("Later")],
+            vec![Does::Escapes, Does::Picks("Later")],
+        ] {
+            assert_eq!(said(&asked, None, does).0, Reaction::Later);
         }
         let does = [
             Does::Escapes,

@@ -16,7 +16,7 @@ use antiphon::{
 use tokio::{runtime::Handle, time::sleep};
 
 use super::{
-    Options, Person, Prompts, printable,
+    Person, Prompts, printable,
     target::{Target, Wanted, targets},
 };
 use crate::{
@@ -92,7 +92,7 @@ pub(crate) fn call<M>(
 where
     M: Method<Result: Finished>,
 {
-    let mut person = Person::new(prompts, Options { open: true });
+    let mut person = Person::new(prompts);
     let mut outcome = runtime.block_on(server.start(request));
     loop {
         let paused = match outcome {

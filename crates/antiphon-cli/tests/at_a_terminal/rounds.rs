@@ -170,6 +170,43 @@ fn a_paused_call_is_resumed_at_the_terminal() {
     }
 }
 
+/// What was answered until then is kept with the call.
+#[test]
+fn a_question_can_be_left_for_later() {
+    for (era, name) in ERAS.into_iter().zip(["later", "later-again"]) {
+        let server = Host::open();
+        let asks = [
+            ask("a", text("What for?", "why")),
+            ask("b", sure("Really?")),
+        ];
+        let file = fresh(name).join("call.paused.json");
+        let path = file.to_str().expect("a name");
+        let options = [era, &["--save", path]].concat();
+        let mut terminal = call(&server, &asks, &options);
+        terminal.answer("? why", "audit");
+        terminal.answer("Send it?", "");
+        terminal.wait_for("? sure");
+        terminal.press(ESC);
+        terminal.answer("Leave?", "Later");
+        assert_eq!(terminal.wait_for_end(), Some(20), "{}", terminal.screen());
+        let resume = format!("antiphon resume {path}");
+        assert!(terminal.screen().contains(&resume), "{}", terminal.screen());
+
+        let mut terminal = Terminal::run(&["resume", path], &[]);
+        terminal.answer("? sure", "y");
+        assert_eq!(terminal.wait_for_end(), Some(0), "{}", terminal.screen());
+        assert!(
+            !terminal.screen().contains("? why"),
+            "{}",
+            terminal.screen()
+        );
+        let rounds = server.answers();
+        let last = &rounds[rounds.len() - 2..];
+        assert_eq!(last[0]["a"]["content"], json!({ "why": "audit" }));
+        assert_eq!(last[1]["b"]["content"], json!({ "sure": true }));
+    }
+}
+
 #[test]
 fn what_is_given_with_the_command_is_not_asked_again() {
     let server = Host::open();
