@@ -193,6 +193,16 @@ const CASES = {
     async 'state-only'(peer) {
         if (peer.era === 'legacy') throw new Impossible('there is no state before 2026-07-28');
         await says(peer, 'wait', {}, 'ready');
+        // Once more by hand, to see each round: only the client of 2 comes here.
+        const rounds = [];
+        let requestState;
+        do {
+            const params = { name: 'wait', arguments: {}, requestState };
+            const result = await peer.client.request({ method: 'tools/call', params }, { allowInputRequired: true });
+            rounds.push(result.resultType === 'input_required' ? Object.keys(result.inputRequests ?? {}) : textOf(result));
+            requestState = result.requestState;
+        } while (requestState !== undefined);
+        same(rounds, [[], [], 'ready']);
     },
 
     async 'prompt-asks'(peer) {
