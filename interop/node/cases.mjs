@@ -18,7 +18,7 @@ export const ROOTS = [{ uri: 'file:///srv/one' }, { uri: 'file:///srv/two' }];
 export const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: false } };
 
 const TOOLS = [
-    'echo', 'add', 'grüße_東京', 'count', 'log', 'sleep', 'slept', 'touch', 'confirm', 'order', 'sign_in', 'sum_up', 'where', 'trip',
+    'echo', 'add', 'size', 'count', 'log', 'sleep', 'slept', 'touch', 'confirm', 'order', 'sign_in', 'sum_up', 'where', 'trip',
     'quiz', 'wait'
 ];
 const ORDER = {
@@ -40,7 +40,7 @@ const CASES = {
         const { name, version } = peer.client.getServerVersion();
         same({ name, version }, { name: NAME, version: VERSION });
         same(namesOf(await peer.list('tools')), [...TOOLS].sort());
-        same(namesOf(await peer.list('prompts')), ['greet', 'letter']);
+        same(namesOf(await peer.list('prompts')), ['greet', 'grüße_東京', 'letter']);
         same((await peer.list('resourceTemplates')).map(template => template.uriTemplate), ['report://{id}']);
     },
 
@@ -53,7 +53,8 @@ const CASES = {
 
     async unicode(peer) {
         const größe = '🎼 ünïcödé "quoted"\n\u0007';
-        await says(peer, 'grüße_東京', { größe }, `größe: ${größe}`);
+        await says(peer, 'size', { größe }, `größe: ${größe}`);
+        await prompts(peer, { name: 'grüße_東京', arguments: { größe } }, `größe: ${größe}`);
     },
 
     async structured(peer) {

@@ -54,7 +54,7 @@ function plainTools(server) {
         return { ...text(JSON.stringify(sum)), structuredContent: sum };
     });
 
-    server.registerTool('grüße_東京', { inputSchema: { größe: z.string() } }, ({ größe }) => text(`größe: ${größe}`));
+    server.registerTool('size', { inputSchema: { größe: z.string() } }, ({ größe }) => text(`größe: ${größe}`));
 
     server.registerTool('count', { inputSchema: { to: z.int() } }, async ({ to }, extra) => {
         const progressToken = extra._meta?.progressToken;
@@ -132,6 +132,8 @@ function askingTools(server, asker) {
 function prompts(server, asker) {
     const style = completable(z.string(), start => STYLES.filter(each => each.startsWith(start)));
     server.registerPrompt('greet', { argsSchema: { name: z.string(), style } }, args => userSays(greeting(args.name, args.style)));
+
+    server.registerPrompt('grüße_東京', { argsSchema: { größe: z.string() } }, ({ größe }) => userSays(`größe: ${größe}`));
 
     server.registerPrompt('letter', {}, async extra => {
         const { name } = await asker.filledIn(FORMS.letter, extra);

@@ -62,7 +62,7 @@ function plainTools(server) {
         ({ a, b }) => ({ structuredContent: { sum: a + b } })
     );
 
-    server.registerTool('grüße_東京', { inputSchema: z.object({ größe: z.string() }) }, ({ größe }) => text(`größe: ${größe}`));
+    server.registerTool('size', { inputSchema: z.object({ größe: z.string() }) }, ({ größe }) => text(`größe: ${größe}`));
 
     server.registerTool('count', { inputSchema: z.object({ to: z.int() }) }, async ({ to }, { mcpReq }) => {
         const progressToken = mcpReq._meta?.progressToken;
@@ -153,6 +153,8 @@ function prompts(server) {
     server.registerPrompt('greet', { argsSchema: z.object({ name: z.string(), style }) }, args =>
         userSays(greeting(args.name, args.style))
     );
+
+    server.registerPrompt('grüße_東京', { argsSchema: z.object({ größe: z.string() }) }, ({ größe }) => userSays(`größe: ${größe}`));
 
     server.registerPrompt('letter', {}, ctx => {
         const to = filledIn(ctx, 'to');

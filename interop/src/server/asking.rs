@@ -141,7 +141,7 @@ async fn quiz(ask: Ask) -> Outcome {
 }
 
 async fn wait(ask: Ask) -> Outcome {
-    if ask.round() < 3 {
+    if ask.round() < 2 {
         ask.later(Duration::from_millis(10))?;
     }
     Ok("ready".to_owned())
