@@ -6,6 +6,7 @@
 mod cell;
 mod peers;
 mod play;
+mod record;
 mod report;
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
@@ -26,10 +27,13 @@ struct Given {
     cases: Vec<Case>,
     /// Where the results are written, with the day.
     out: Option<(PathBuf, String)>,
+    /// The folder for transcripts, if that is all that is wanted.
+    record: Option<PathBuf>,
 }
 
 fn given() -> Result<Given, Box<dyn Error>> {
-    let (mut here, mut installed, mut built, mut out, mut day) = (None, None, None, None, None);
+    let (mut here, mut installed, mut built) = (None, None, None);
+    let (mut out, mut day, mut record) = (None, None, None);
     let (mut peers, mut cases) = (Vec::new(), Vec::new());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -42,6 +46,7 @@ fn given() -> Result<Given, Box<dyn Error>> {
             "--case" => cases.push(Case::named(&value()?)?),
             "--out" => out = Some(PathBuf::from(value()?)),
             "--day" => day = Some(value()?),
+            "--record" => record = Some(value()?.into()),
             _ => return Err(format!("{word} is not known").into()),
         }
     }
@@ -55,6 +60,7 @@ fn given() -> Result<Given, Box<dyn Error>> {
         peers,
         cases,
         out: out.zip(day),
+        record,
     })
 }
 
@@ -70,6 +76,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     peers.retain(|peer| given.peers.is_empty() || given.peers.contains(&peer.name));
     let ours = Peer::ours(&given.built);
+    if let Some(folder) = &given.record {
+        let tap = given.built.join("antiphon-interop-tap");
+        record::record(&peers, &ours, &tap, folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut cells: Vec<Cell> = Vec::new();
     for pairing in Pairing::all(&peers) {
         let (server, client) = pairing.programs(&ours);

@@ -1,0 +1,63 @@
+//! Writes down what is said in the cases that ask, for `interop/transcripts`.
+
+use std::{error::Error, fs, path::Path};
+
+use crate::{
+    cell::{Case, Direction, Outcome, Pairing, Transport},
+    peers::Peer,
+    play,
+};
+
+/// The cases that ask somebody.
+const ASKING: [&str; 12] = [
+    "form",
+    "accept",
+    "decline",
+    "cancel",
+    "url",
+    "sampling",
+    "roots",
+    "together",
+    "rounds",
+    "state-only",
+    "prompt-asks",
+    "template-asks",
+];
+
+/// A file for each peer, era and direction, in this folder. Only what passes is written down.
+pub(crate) fn record(
+    peers: &[Peer],
+    ours: &Peer,
+    tap: &Path,
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    for pairing in Pairing::all(peers) {
+        if pairing.transport != Transport::Stdio {
+            continue;
+        }
+        let role = match pairing.direction {
+            Direction::OurClient => "server",
+            Direction::OurServer => "client",
+        };
+        let peer = pairing.peer.name.to_lowercase().replace(' ', "-");
+        let file = folder.join(format!("{peer}-{role}-{}.txt", pairing.era));
+        fs::write(&file, format!("# {pairing}\n"))?;
+        let (server, client) = pairing.programs(ours);
+        for case in ASKING.map(Case) {
+            let before = fs::read_to_string(&file)?;
+            let mut tapped: Vec<_> = [tap, &file]
+                .map(|path| path.to_string_lossy().into_owned())
+                .to_vec();
+            tapped.push(case.0.to_owned());
+            tapped.extend_from_slice(server);
+            let played = play::play(&tapped, client, &pairing, &[case]);
+            if let [(_, Outcome::Passed)] = &played[..] {
+                continue;
+            }
+            println!("not recorded: {pairing}, {}", case.0);
+            fs::write(&file, before)?;
+        }
+    }
+    Ok(())
+}

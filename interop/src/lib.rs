@@ -1,0 +1,3 @@
+//! What the programs of the grid share. See `interop/README.md`.
+
+pub mod transcript;
