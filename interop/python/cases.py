@@ -49,7 +49,6 @@ class Peer(ABC):
     """A connected client, and what was sent to it besides answers."""
 
     modern: bool
-    on_stdio: bool
 
     def __init__(self) -> None:
         self.logs: list[tuple[str, str | None, object]] = []

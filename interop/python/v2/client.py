@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
     CreateMessageResult,
     ElicitResult,
@@ -32,11 +33,9 @@ class Connected(Peer):
     def __init__(self, run: cases.Run) -> None:
         super().__init__()
         self.modern = run.modern
-        self.on_stdio = run.url is None
         self.changed: list[str] = []
         self.client = Client(
-            # The SDK hands a server a few variables of the environment only; a server of the grid may need any.
-            run.url or StdioServerParameters(command=run.command[0], args=run.command[1:], env=dict(os.environ)),
+            transport(run),
             mode="auto" if run.modern else "legacy",
             elicitation_callback=self.on_elicit,
             sampling_callback=self.on_sample,
@@ -146,6 +145,14 @@ class Connected(Peer):
         if not isinstance(result, InputRequiredResult):
             return None
         return result.request_state, list(result.input_requests or {})
+
+
+def transport(run: cases.Run):
+    if run.url:
+        # By default the SDK takes at most 1 MiB in one event of a stream; `large` needs more.
+        return streamable_http_client(run.url, max_sse_event_size=8 * 1024 * 1024)
+    # The SDK hands a server a few variables of the environment only; a server of the grid may need any.
+    return StdioServerParameters(command=run.command[0], args=run.command[1:], env=dict(os.environ))
 
 
 def text_of(block) -> str:
