@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -135,9 +135,8 @@ def differences(expected: Question, asked: Question) -> list[str]:
 def lacking(expected: object, got: object, path: str) -> list[str]:
     """Where a schema differs from the expected one. It may say more (titles, descriptions), but not ask for more."""
     if isinstance(expected, dict) and isinstance(got, dict):
-        if path.endswith(".properties") or path == "schema.properties":
-            if expected.keys() != got.keys():
-                return [f"{path}: expected {list(expected)}, got {list(got)}"]
+        if path == "schema.properties" and expected.keys() != got.keys():
+            return [f"{path}: expected {list(expected)}, got {list(got)}"]
         return [line for key in expected for line in lacking(expected[key], got.get(key), f"{path}.{key}")]
     if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
         if path == "schema.required":
@@ -167,26 +166,28 @@ def case(name: str):
     return register
 
 
-async def says(peer: Peer, tool: str, arguments: dict, text: str) -> None:
-    result = await peer.call(tool, arguments)
+def check_text(tool: str, text: str, result: Result) -> None:
     check(f"error of {tool}", None, result.error)
     check(tool, [("text", text)], result.content)
 
 
-async def answering(peer: Peer, *script: tuple[Question, Answer]) -> None:
+async def says(peer: Peer, tool: str, arguments: dict, text: str) -> None:
+    check_text(tool, text, await peer.call(tool, arguments))
+
+
+@contextmanager
+def answering(peer: Peer, *script: tuple[Question, Answer]) -> Iterator[None]:
+    """Every question of the script is asked, as it should be, and no other."""
     peer.expected, peer.surprises = list(script), []
-
-
-def answered(peer: Peer) -> None:
-    """Every question was asked, as it should be, and no other."""
-    check("what was asked", [], peer.surprises)
-    check("what was not asked", [], [question.message for question, _ in peer.expected])
+    yield
+    check("wrong questions", [], peer.surprises)
+    check("questions not asked", [], [question.message for question, _ in peer.expected])
 
 
 async def asks(peer: Peer, tool: str, arguments: dict, text: str, *script: tuple[Question, Answer]) -> None:
-    await answering(peer, *script)
-    await says(peer, tool, arguments, text)
-    answered(peer)
+    with answering(peer, *script):
+        result = await peer.call(tool, arguments)
+    check_text(tool, text, result)
 
 
 @case("list")
@@ -238,9 +239,7 @@ async def progress(peer: Peer) -> None:
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         reports.append((progress, total, message))
 
-    result = await peer.call("count", {"to": 5}, on_progress)
-    check("error of count", None, result.error)
-    check("count", [("text", "counted 5")], result.content)
+    check_text("count", "counted 5", await peer.call("count", {"to": 5}, on_progress))
     with anyio.move_on_after(5):
         await until(lambda: len(reports) >= 5)
     check("reports", [(n, 5, f"step {n}") for n in range(1, 6)], reports)
@@ -327,9 +326,8 @@ ORDERED = {
 
 @case("form")
 async def form(peer: Peer) -> None:
-    await answering(peer, (Question("Your order", ensemble.ORDER, key="order"), Answer(content=ORDERED)))
-    result = await peer.call("order", {})
-    answered(peer)
+    with answering(peer, (Question("Your order", ensemble.ORDER, key="order"), Answer(content=ORDERED))):
+        result = await peer.call("order", {})
     check("error of order", None, result.error)
     # Compared as JSON, where true is not 1.
     check("order", json.dumps(ORDERED, sort_keys=True), json.dumps(result.structured, sort_keys=True))
@@ -411,17 +409,17 @@ async def state_only(peer: Peer) -> None:
 
 @case("prompt-asks")
 async def prompt_asks(peer: Peer) -> None:
-    await answering(peer, (Question("To whom?", ensemble.NAMED, key="to"), Answer(content={"name": "Ada"})))
-    check("letter", [("user", "Dear Ada")], await peer.prompt("letter", {}))
-    answered(peer)
+    with answering(peer, (Question("To whom?", ensemble.NAMED, key="to"), Answer(content={"name": "Ada"}))):
+        messages = await peer.prompt("letter", {})
+    check("letter", [("user", "Dear Ada")], messages)
 
 
 @case("template-asks")
 async def template_asks(peer: Peer) -> None:
     question = Question("For whom is report 7?", ensemble.NAMED, key="reader")
-    await answering(peer, (question, Answer(content={"name": "Ada"})))
-    check("report://7", [("report://7", "report 7 for Ada")], await peer.read("report://7"))
-    answered(peer)
+    with answering(peer, (question, Answer(content={"name": "Ada"}))):
+        contents = await peer.read("report://7")
+    check("report://7", [("report://7", "report 7 for Ada")], contents)
 
 
 # The program
