@@ -108,7 +108,7 @@ class Peer(ABC):
 
     @abstractmethod
     async def round(self, tool: str, state: str | None = None) -> tuple[str | None, list[str]] | None:
-        """One round of a call by hand: the state and the keys of the questions it came back with, or none at the end."""
+        """One round of a call by hand: the state and the keys of the questions it came back with, none at the end."""
 
 
 # Comparing

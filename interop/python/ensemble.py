@@ -2,6 +2,8 @@
 
 import socket
 
+import uvicorn
+
 NAME, VERSION = "ensemble", "1.0"
 
 ITEMS = [f"item://{n}" for n in range(25)]
@@ -65,8 +67,6 @@ def page(uris: list, cursor: str | None) -> tuple[list, str | None]:
 
 async def serve(app, port: int) -> None:
     """Serves an ASGI application on a socket that listens already, so that `ready` is true when it is printed."""
-    import uvicorn
-
     listener = socket.create_server(("127.0.0.1", port))
     print("ready", flush=True)
     # uvicorn logs each request to standard output, which is not for people here.

@@ -4,7 +4,7 @@ Left out: 2026-07-28, which this SDK does not speak; so `wait` answers at once. 
 expect another way:
 - `FastMCP` takes no version, lists resources on one page and has no handlers of its own for `resources/subscribe` and
   `logging/setLevel`, so these go to the low-level server below it. That one declares `resources.subscribe` as false
-  whatever is registered (see interop/defects/python-v1-subscribe-undeclared.py); clients may subscribe all the same.
+  whatever is registered (see interop/defects/python-v1-subscribe-undeclared.py), which is set right below, as users do.
 - `logging/setLevel` is accepted and changes nothing: the SDK sends all log messages.
 """
 
@@ -12,7 +12,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TypedDict
 from weakref import WeakSet
 
 import anyio
@@ -33,7 +32,7 @@ from mcp.types import (
     ServerRequest,
     TextContent,
 )
-from pydantic import AnyUrl
+from pydantic import AnyUrl, BaseModel
 
 sys.path.append(str(Path(__file__).parent.parent))
 import ensemble
@@ -46,7 +45,7 @@ low.version = ensemble.VERSION
 # Plain tools
 
 
-class Sum(TypedDict):
+class Sum(BaseModel):
     sum: int
 
 
@@ -244,6 +243,18 @@ async def subscribe(uri: AnyUrl) -> None:
 @low.unsubscribe_resource()
 async def unsubscribe(uri: AnyUrl) -> None:
     subscribers.discard(low.request_context.session)
+
+
+declare = low.create_initialization_options
+
+
+def declare_subscriptions(*args, **kwargs):
+    options = declare(*args, **kwargs)
+    options.capabilities.resources.subscribe = True
+    return options
+
+
+low.create_initialization_options = declare_subscriptions
 
 
 @mcp.tool()

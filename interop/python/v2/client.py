@@ -87,8 +87,8 @@ class Connected(Peer):
         return {tool.name: tool.output_schema for page in pages for tool in page.tools}
 
     async def prompts(self) -> dict[str, list[str]]:
-        pages = await every(self.client.list_prompts)
-        return {prompt.name: sorted(arg.name for arg in prompt.arguments or []) for page in pages for prompt in page.prompts}
+        prompts = [prompt for page in await every(self.client.list_prompts) for prompt in page.prompts]
+        return {prompt.name: sorted(argument.name for argument in prompt.arguments or []) for prompt in prompts}
 
     async def templates(self) -> list[str]:
         pages = await every(self.client.list_resource_templates)
@@ -171,9 +171,10 @@ async def main() -> None:
     run = cases.parse()
     peer = Connected(run)
     async with peer.client as client:
-        if (client.protocol_version >= MODERN) != run.modern:
-            sys.exit(f"the server speaks {client.protocol_version}")
-        await cases.go_through(peer, run.cases)
+        spoken = client.protocol_version
+        if (spoken >= MODERN) == run.modern:
+            return await cases.go_through(peer, run.cases)
+    sys.exit(f"the server speaks {spoken}")
 
 
 if __name__ == "__main__":

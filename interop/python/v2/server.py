@@ -12,7 +12,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TypedDict
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
@@ -42,6 +41,7 @@ from mcp_types import (
     TextContent,
     UnsubscribeRequestParams,
 )
+from pydantic import BaseModel
 
 sys.path.append(str(Path(__file__).parent.parent))
 import ensemble
@@ -52,7 +52,7 @@ mcp = MCPServer(ensemble.NAME, version=ensemble.VERSION, log_level="WARNING")
 # Plain tools
 
 
-class Sum(TypedDict):
+class Sum(BaseModel):
     sum: int
 
 
@@ -119,7 +119,7 @@ def form(message: str, schema: dict) -> ElicitRequest:
 ANSWERS = {ElicitRequest: ElicitResult, CreateMessageRequest: CreateMessageResult, ListRootsRequest: ListRootsResult}
 
 
-async def ask(ctx: Context, questions: dict[str, InputRequest], state: list[str] = []) -> dict | InputRequiredResult:
+async def ask(ctx: Context, questions: dict[str, InputRequest], state: str = "[]") -> dict | InputRequiredResult:
     """The answers by key, or what to return to get them.
 
     A client of 2026-07-28 is told what to answer, and calls again with the answers and the state (which the SDK seals).
@@ -129,7 +129,7 @@ async def ask(ctx: Context, questions: dict[str, InputRequest], state: list[str]
         answers = ctx.input_responses or {}
         if questions.keys() <= answers.keys():
             return answers
-        return InputRequiredResult(input_requests=questions, request_state=json.dumps(state))
+        return InputRequiredResult(input_requests=questions, request_state=state)
     related = ServerMessageMetadata(related_request_id=ctx.request_id)
     return {
         key: await ctx.session.send_request(question, ANSWERS[type(question)], metadata=related)
@@ -214,7 +214,7 @@ async def quiz(ctx: Context) -> str | InputRequiredResult:
     while len(said) < 3:
         key = f"q{len(said) + 1}"
         message = ensemble.question(len(said) + 1, said[-1] if said else None)
-        answers = await ask(ctx, {key: form(message, ensemble.QUIZ)}, state=said)
+        answers = await ask(ctx, {key: form(message, ensemble.QUIZ)}, json.dumps(said))
         if isinstance(answers, InputRequiredResult):
             return answers
         said.append(content(answers[key])["answer"])
