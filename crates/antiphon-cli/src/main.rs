@@ -6,6 +6,7 @@ mod say;
 mod answering;
 mod arguments;
 mod asked;
+mod bounded;
 mod calling;
 mod command_line;
 mod commands;
@@ -29,12 +30,13 @@ mod root;
 mod target;
 mod terminal;
 mod trace;
+mod way;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::Failure;
+use failure::{Exit, Failure};
 
 /// Try, script and debug servers of the Model Context Protocol, of every revision.
 ///
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
     };
     terminal::restore();
     match outcome {
+        Ok(()) if say::has_failed() => Failure::silent(Exit::Failed).code(),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.text.is_empty() {

@@ -185,6 +185,11 @@ impl Desk {
                 self.record().misfit = Some(why.clone());
                 return Reaction::Later;
             }
+            None if asked.is_aside() => {
+                let said = Said::Roots(self.roots.clone());
+                self.report(&asked, "outside any call", &said);
+                return Reaction::Says(said);
+            }
             None if self.strict => return Reaction::Later,
             None => {}
         }
@@ -249,6 +254,7 @@ impl Desk {
             over: over.clone(),
             round: asked.round,
             deadline: asked.deadline,
+            is_roots: matches!(asked.question, InputRequest::Roots(_)),
             _hidden: self.progress.hide(),
         });
         let _closed = Closed(self);
@@ -292,9 +298,11 @@ impl Desk {
         if self.interrupted.is_cancelled() {
             return;
         }
-        terminal::put_aside(match Instant::now() < open.deadline {
-            true => "The server took its question back.",
-            false => "No time is left for this question (the human clock).",
+        terminal::put_aside(match (Instant::now() < open.deadline, open.is_roots) {
+            // It may never have been for this call: older servers do not say.
+            (true, true) => "The server goes on without these directories.",
+            (true, false) => "The server took its question back.",
+            (false, _) => "No time is left for this question (the human clock).",
         });
     }
 
@@ -344,6 +352,7 @@ struct OpenQuestion {
     over: CancellationToken,
     round: u32,
     deadline: Instant,
+    is_roots: bool,
     _hidden: Hidden,
 }
 

@@ -7,11 +7,9 @@ mod exact;
 mod schema;
 mod value;
 
-use std::io::Read;
-
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, nearest::instead, printable};
+use crate::{bounded, failure::Failure, nearest::instead, printable};
 use schema::{Members, Schema, Shape};
 use value::Typed;
 
@@ -147,14 +145,14 @@ pub(crate) fn given(args: Option<&str>) -> Result<Option<Map<String, Value>>, Fa
             ));
         }
         Some("-") => {
-            let mut text = String::new();
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Failure::usage(format!("--args: standard input: {error}")))?;
-            ("--args: standard input".to_owned(), text)
+            let place = "--args: standard input".to_owned();
+            let text = bounded::text(std::io::stdin().lock(), bounded::LARGEST)
+                .map_err(|error| Failure::usage(format!("{place}: {error}")))?;
+            (place, text)
         }
         Some(path) => {
             let place = format!("--args: {}", printable::line(path));
-            let text = std::fs::read_to_string(path)
+            let text = bounded::read(path.as_ref(), bounded::LARGEST)
                 .map_err(|error| Failure::usage(format!("{place}: {error}")))?;
             (place, text)
         }

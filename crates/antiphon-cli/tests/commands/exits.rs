@@ -287,6 +287,68 @@ fn nobody_need_read_what_is_said() {
     }
 }
 
+/// The exit code is that of the call, and the session is ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_reads_or_not_the_call_ends_as_it_does() {
+    use std::{fs::File, process::Stdio};
+    let room = Room::new();
+    let broken = || Stdio::from(std::io::pipe().expect("a pipe").1);
+    let full = || Stdio::from(File::create("/dev/full").expect("a device"));
+    for (tool, out, code) in [
+        ("busy", broken(), 0),
+        ("fail", broken(), 1),
+        ("busy", full(), 1),
+        ("fail", full(), 1),
+    ] {
+        let shop = shop::open();
+        let mut command = room.command(&["call", &shop.url, tool, "--legacy"]);
+        let ran = command.stdout(out).output().expect("it runs");
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(code), "{tool}: {err}");
+        assert!(shop.heard().iter().any(|heard| heard.verb == "DELETE"));
+    }
+}
+
+/// What a child said is shown line by line: of its standard error, and beside its messages.
+#[cfg(unix)]
+#[test]
+fn last_words_stand_on_lines_of_their_own() {
+    let room = Room::new();
+    let inspect = ["inspect", "--", "sh", "-c"];
+    let ran = room.run(
+        &[
+            &inspect[..],
+            &["echo 'no key' >&2; echo 'no port' >&2; exit 3"],
+        ]
+        .concat(),
+    );
+    let ran = ran.fails(3, "the server exited with status 3; it last said:\n");
+    let words: Vec<_> = ran.err.lines().skip(1).collect();
+    assert_eq!(words, ["  | no key", "  | no port"]);
+    let ran = room.run(&[&inspect[..], &["echo 'no key'; exit 3"]].concat());
+    let ran = ran.fails(3, "the server exited with status 3\n");
+    let words: Vec<_> = ran.err.lines().skip(1).collect();
+    assert_eq!(words, ["It said what is no message: no key"]);
+
+    // What it said before the call is not shown.
+    let server = r#"echo 'good morning' >&2; echo 'good morning'
+        answer() { id=${line#*\"id\":}; id=${id%%[,\}]*}
+            echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{$1,$kept}}"; }
+        kept='"resultType":"complete","ttlMs":0,"cacheScope":"private"'
+        while read -r line; do case $line in
+            *server/discover*) answer '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}';;
+            *tools/list*) answer '"tools":[{"name":"die","inputSchema":{"type":"object"}}]';;
+            *) echo ouch >&2; exit 3;;
+        esac; done"#;
+    let ran = room.run(&["call", "die", "--", "sh", "-c", server]);
+    let ran = ran.fails(
+        3,
+        "the server exited with status 3; it last said:\n  | ouch\n",
+    );
+    assert!(!ran.err.contains("morning"), "{}", ran.err);
+}
+
 #[test]
 fn a_server_that_asks_and_asks() {
     async fn endless(ask: Ask) -> Result<String, Stop> {
