@@ -1,9 +1,10 @@
 //! Arguments on the command line: `key=value`, typed by a schema; `key:=JSON`; `--args`.
 //!
-//! [`schema`] says what a value may be, [`value`] reads it, [`exact`] keeps its numbers as they
-//! are.
+//! [`place`] finds where it goes, [`schema`] says what a value may be, [`value`] reads it, [`exact`]
+//! keeps its numbers as they are.
 
 mod exact;
+mod place;
 mod schema;
 mod value;
 
@@ -11,8 +12,13 @@ use std::io::Read;
 
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, nearest::instead, printable};
-use schema::{Members, Schema, Shape};
+use crate::{
+    failure::Failure,
+    nearest::{listed, nearest},
+    printable,
+};
+use place::Found;
+use schema::Schema;
 use value::Typed;
 
 pub(crate) use exact::{json, same};
@@ -29,15 +35,19 @@ pub(crate) struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     pub(crate) fn parse(word: &'a str) -> Result<Self, Failure> {
-        let (name, value) = word.split_once('=').unwrap_or_default();
+        let shown = printable::excerpt(word, 60);
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(Failure::usage(format!(
+                "`{shown}` has no value: write {shown}=…, or {shown}:=JSON"
+            )));
+        };
         let (name, value) = match name.strip_suffix(':') {
             Some(name) => (name, Typed::Json(value)),
             None => (name, Typed::Text(value)),
         };
         if name.is_empty() {
             return Err(Failure::usage(format!(
-                "`{}` has no name: write name=value, or name:=JSON",
-                printable::excerpt(word, 60)
+                "`{shown}` has no name: write name=value, or name:=JSON"
             )));
         }
         Ok(Self { name, value })
@@ -69,7 +79,14 @@ impl<'a> Pair<'a> {
 /// member `b` of the object `a`.
 #[cfg(test)]
 fn typed(pairs: &[String], schema: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-    over(Map::new(), &parse(pairs)?, schema)
+    over(Map::new(), &parse(pairs)?, schema).map(|filled| filled.arguments)
+}
+
+/// Arguments, and what may be wrong with them.
+pub(crate) struct Filled {
+    pub(crate) arguments: Map<String, Value>,
+    /// Names that were given and are not known, although ones like them are.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// Words as pairs.
@@ -83,55 +100,86 @@ pub(crate) fn over(
     mut arguments: Map<String, Value>,
     pairs: &[Pair<'_>],
     schema: &Map<String, Value>,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Filled, Failure> {
     let schema = Schema::new(schema);
     let mut places: Vec<Place<'_>> = Vec::new();
     for pair in pairs {
         if pair.name.matches('.').count() >= DEEPEST {
             return Err(pair.wrong("has too many dots: give it with --args"));
         }
-        let (path, shapes) =
-            place(&schema, &schema.members(), pair.name).map_err(|why| pair.wrong(&why))?;
-        if let Some(known) = places.iter_mut().find(|known| known.path == path) {
+        let found = place::find(&schema, &schema.members(), pair.name);
+        let found = found.map_err(|why| pair.wrong(&why))?;
+        let path = &found.path;
+        if let Some(known) = places.iter_mut().find(|known| known.found.path == *path) {
             known.typed.push(pair.value);
             continue;
         }
         for known in &places {
             let other = printable::excerpt(known.pair.name, 60);
-            if path.starts_with(&known.path) {
+            if path.starts_with(&known.found.path) {
                 let why = format!("is part of `{other}`, which is given, too");
                 return Err(pair.wrong(&why));
             }
-            if known.path.starts_with(&path) {
+            if known.found.path.starts_with(path) {
                 let why = format!("contains `{other}`, which is given, too");
                 return Err(pair.wrong(&why));
             }
         }
         places.push(Place {
             pair: *pair,
-            path,
-            shapes,
+            found,
             typed: vec![pair.value],
         });
     }
-    for place in places {
-        let value = value::value(&schema, &place.shapes, &place.typed)
-            .map_err(|why| place.pair.wrong(&why))?;
-        put(&mut arguments, &place.path, value);
+    let mut doubts = Vec::new();
+    for Place { pair, found, typed } in places {
+        let value = value::value(&schema, &found.shapes, &typed).map_err(|why| {
+            let instead = schema.in_json(&found.shapes, pair.name);
+            pair.wrong(&format!("{why}{instead}"))
+        })?;
+        place::put(&mut arguments, &found.path, value);
+        doubts.extend(doubt(pair.name, &found.near, pairs));
     }
-    Ok(arguments)
+    Ok(Filled { arguments, doubts })
 }
 
-/// Arguments that are all texts, as those of prompts.
-pub(crate) fn strings(pairs: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut arguments = Map::new();
-    for pair in parse(pairs)? {
-        let before = arguments.insert(pair.name.to_owned(), pair.text()?.into());
+/// What is said of a name that is not known where others are that it is like.
+fn doubt(name: &str, near: &[&str], pairs: &[Pair<'_>]) -> Option<String> {
+    let is_given = |near: &str| pairs.iter().any(|pair| pair.name == near);
+    let near: Vec<_> = near.iter().filter(|near| !is_given(near)).collect();
+    let near = listed(near.into_iter().copied());
+    (!near.is_empty()).then(|| {
+        let name = printable::excerpt(name, 60);
+        format!("`{name}` is sent, though it is not known there: did you mean {near}?")
+    })
+}
+
+/// The names that a schema knows.
+pub(crate) fn names(schema: &Map<String, Value>) -> Vec<&str> {
+    Schema::new(schema).members().names()
+}
+
+/// Arguments that are all texts, as those of prompts, on top of those that are there. `known` are
+/// the names that are known.
+pub(crate) fn texts(
+    mut arguments: Map<String, Value>,
+    pairs: &[Pair<'_>],
+    known: &[&str],
+) -> Result<Filled, Failure> {
+    let mut doubts = Vec::new();
+    let mut given = Map::new();
+    for pair in pairs {
+        let before = given.insert(pair.name.to_owned(), pair.text()?.into());
         if before.is_some() {
             return Err(pair.wrong("is given more than once"));
         }
+        if !known.contains(&pair.name) {
+            let near = nearest(pair.name, known.iter().copied());
+            doubts.extend(doubt(pair.name, &near, pairs));
+        }
     }
-    Ok(arguments)
+    arguments.extend(given);
+    Ok(Filled { arguments, doubts })
 }
 
 /// What `--args` gives: an object in JSON, `@FILE`, or `@-` for standard input.
@@ -188,63 +236,8 @@ pub(crate) fn kind(value: &Value) -> &'static str {
 struct Place<'a> {
     /// The first pair that names it.
     pair: Pair<'a>,
-    path: Vec<String>,
-    shapes: Vec<Shape<'a>>,
+    found: Found<'a>,
     typed: Vec<Typed<'a>>,
-}
-
-type Found<'a> = (Vec<String>, Vec<Shape<'a>>);
-
-/// Where a name leads to, and what the value there must be; the error goes on after the name.
-fn place<'a>(schema: &Schema<'a>, members: &Members<'a>, name: &str) -> Result<Found<'a>, String> {
-    let named = members.schemas(name);
-    if !named.is_empty() {
-        return Ok((vec![name.to_owned()], schema.shapes(&named)));
-    }
-    for (dot, _) in name.rmatch_indices('.') {
-        let (object, rest) = (&name[..dot], &name[dot + 1..]);
-        let named = members.schemas(object);
-        if named.is_empty() || rest.is_empty() {
-            continue;
-        }
-        let shapes = schema.shapes(&named);
-        if !shapes
-            .iter()
-            .any(|shape| matches!(shape, Shape::Object | Shape::Any))
-        {
-            let object = printable::excerpt(object, 60);
-            return Err(format!(
-                "does not exist: `{object}` is {}",
-                value::expected(&shapes)
-            ));
-        }
-        let (mut path, shapes) = place(schema, &schema.members_of(&named), rest)?;
-        path.insert(0, object.to_owned());
-        return Ok((path, shapes));
-    }
-    match members.are_all() {
-        true => Err(format!(
-            "does not exist: {}",
-            instead(name, &members.names())
-        )),
-        false => Ok((vec![name.to_owned()], schema.shapes(&members.others()))),
-    }
-}
-
-fn put(object: &mut Map<String, Value>, path: &[String], value: Value) {
-    match path {
-        [] => {}
-        [name] => _ = object.insert(name.clone(), value),
-        [name, rest @ ..] => {
-            let member = object.entry(name).or_insert(Value::Null);
-            if !member.is_object() {
-                *member = Value::Object(Map::new());
-            }
-            if let Value::Object(member) = member {
-                put(member, rest, value);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -273,6 +266,8 @@ mod tests {
                 "few": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "boolean"}}]},
                 "buyer": {"anyOf": [{"$ref": "#/$defs/buyer"}, {"type": "null"}]},
                 "env": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "opts": {"type": "object", "properties": {"a.b": {"type": "string"}}},
+                "parts": {"type": "array", "items": {"$ref": "#/$defs/buyer"}},
                 "any": {},
                 "a.b": {"type": "integer"},
                 "big": {"enum": [9007199254740992_u64, 9007199254740993_u64, 1.0]},
@@ -356,6 +351,14 @@ mod tests {
                 json!({"buyer": {"home": {"door": 3}}}),
             ),
             (&["env.A.B=1"], json!({"env": {"A.B": 1}})),
+            (&["opts.l.m=z"], json!({"opts": {"l": {"m": "z"}}})),
+            (
+                &["opts.l.m=1", "opts.l.n=2", "opts.k=3"],
+                json!({"opts": {"l": {"m": 1, "n": 2}, "k": 3}}),
+            ),
+            (&["opts.a.b=1"], json!({"opts": {"a.b": "1"}})),
+            (&["opts.l.=1"], json!({"opts": {"l.": 1}})),
+            (&["opts..m=1"], json!({"opts": {".m": 1}})),
             (&["any=[1]"], json!({"any": [1]})),
             (&["any=hello"], json!({"any": "hello"})),
             (&["any.x=1"], json!({"any": {"x": 1}})),
@@ -372,7 +375,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told_with_what_would() {
         for (pairs, parts) in [
-            (&["title"][..], &["`title`", "name=value"][..]),
+            (&["title"][..], &["`title` has no value", "title=…"][..]),
             (&["=x"], &["`=x`", "name=value"]),
             (&[":=1"], &["`:=1`", "name=value"]),
             (
@@ -420,6 +423,18 @@ mod tests {
                 &["deep=x"],
                 &["`deep` is a list, and each item must be a list, not `x`"],
             ),
+            (
+                &["parts=x"],
+                &["each item must be an object", "write parts:='[{…}]'"],
+            ),
+            (
+                &["parts=x", "parts=y"],
+                &["each item must be an object", "write parts:='[{…}]'"],
+            ),
+            (
+                &["parts.name=x"],
+                &["`parts` is a list", "write parts:='[{…}]'"],
+            ),
             (&["few=x"], &["must be a whole number or a list, not `x`"]),
             (
                 &["buyer=Ada"],
@@ -462,6 +477,33 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_nearly_known_is_doubted() {
+        let open = json!({"properties": {
+            "title": {}, "tile": {}, "buyer": {"properties": {"name": {}}},
+        }});
+        let open = open.as_object().expect("an object");
+        for (pairs, expected) in [
+            (
+                &["titel=x"][..],
+                &["`titel` is sent", "`title`, `tile`?"][..],
+            ),
+            (&["titel=x", "title=y"], &["did you mean `tile`?"]),
+            (&["buyer.nam=x"], &["`buyer.nam` is sent", "`name`?"]),
+            (&["bayer.name=x"], &["`bayer.name` is sent", "`buyer`?"]),
+            (&["frobnicate=x"], &[]),
+            (&["title=x", "buyer.name=y"], &[]),
+        ] {
+            let pairs = words(pairs);
+            let pairs = parse(&pairs).expect("pairs");
+            let doubts = over(Map::new(), &pairs, open).expect("sent").doubts;
+            assert_eq!(doubts.len(), expected.len().min(1), "{doubts:?}");
+            for part in expected {
+                assert!(doubts[0].contains(part), "{part} is not in {doubts:?}");
+            }
+        }
+    }
+
+    #[test]
     fn dots_end_somewhere() {
         let pair = format!("any{}=1", ".a".repeat(50_000));
         let failure = typed(&[pair], &schema()).expect_err("too deep");
@@ -472,7 +514,7 @@ mod tests {
     fn without_a_schema_values_are_json_or_texts() {
         let pairs = words(&["a=1", "b=x", "c={\"d\":[]}", "e.f=true", "g=01"]);
         let arguments = typed(&pairs, &Map::new()).expect("arguments");
-        let expected = json!({"a": 1, "b": "x", "c": {"d": []}, "e.f": true, "g": "01"});
+        let expected = json!({"a": 1, "b": "x", "c": {"d": []}, "e": {"f": true}, "g": "01"});
         assert_eq!(Value::Object(arguments), expected);
         let none = json!({"type": "object", "additionalProperties": false});
         let none = none.as_object().expect("an object");
@@ -487,23 +529,33 @@ mod tests {
         ));
         let there = there.expect("JSON").expect("given");
         let pairs = words(&["title=Emma", "buyer.age=2", "env.x=1"]);
-        let arguments = over(there, &parse(&pairs).expect("pairs"), &schema()).expect("arguments");
+        let filled = over(there, &parse(&pairs).expect("pairs"), &schema()).expect("arguments");
         assert_eq!(
-            Value::Object(arguments),
+            Value::Object(filled.arguments),
             json!({"title": "Emma", "buyer": {"name": "Ada", "age": 2}, "env": {"x": 1}})
         );
     }
 
     #[test]
     fn prompts_take_texts() {
-        let arguments = strings(&words(&["n=1", r#"m:="a\nb""#])).expect("arguments");
-        assert_eq!(Value::Object(arguments), json!({"n": "1", "m": "a\nb"}));
+        let of = |pairs: &[&str], known: &[&str]| {
+            let pairs = words(pairs);
+            texts(Map::new(), &parse(&pairs)?, known)
+        };
+        let filled = of(&["n=1", r#"m:="a\nb""#], &["nn"]).expect("arguments");
+        assert_eq!(
+            Value::Object(filled.arguments),
+            json!({"n": "1", "m": "a\nb"})
+        );
+        assert_eq!(filled.doubts.len(), 1, "{:?}", filled.doubts);
+        assert!(filled.doubts[0].starts_with("`n` is sent"));
+        assert!(filled.doubts[0].ends_with("did you mean `nn`?"));
         for (pairs, part) in [
-            (&["n"][..], "name=value"),
+            (&["n"][..], "`n` has no value"),
             (&["n:=1"], "`n` must be a text in JSON"),
             (&["n=1", "n=2"], "`n` is given more than once"),
         ] {
-            let failure = strings(&words(pairs)).expect_err(part);
+            let failure = of(pairs, &[]).err().expect(part);
             assert!(failure.text.contains(part), "{failure}");
         }
     }

@@ -175,7 +175,10 @@ fn keys_are_not_echoed_from_the_first_field_to_the_review() {
     let server = Host::open();
     let names: Vec<_> = ('a'..='t').map(String::from).collect();
     let boolean = || json!({ "type": "boolean" });
-    let fields: Vec<_> = names.iter().map(|name| (name.as_str(), boolean())).collect();
+    let fields: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), boolean()))
+        .collect();
     let mut terminal = call(&server, &[ask("all", form("All of it?", &fields))], &[]);
     terminal.wait_for("? a");
     let is_echoed = terminal.watch_echo();
