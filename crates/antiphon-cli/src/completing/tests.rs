@@ -144,7 +144,10 @@ fn then_come_arguments() {
         desk.completes("antiphon call shop order binding=h|"),
         ["binding=hard"]
     );
-    assert_eq!(desk.completes("antiphon prompt shop brief top|"), ["topic="]);
+    assert_eq!(
+        desk.completes("antiphon prompt shop brief top|"),
+        ["topic="]
+    );
     assert_eq!(desk.completes("antiphon call shop other |"), [""; 0]);
 }
 

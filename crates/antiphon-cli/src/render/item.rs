@@ -91,7 +91,7 @@ fn of_a_tool(sheet: &mut Sheet<'_>, tool: &Tool) {
     title(sheet, None, tool.title.as_deref());
     let words = words(tool);
     if !words.is_empty() {
-        sheet.fact("says it is", &words.join(", "));
+        sheet.fact("hints", &words.join(", "));
     }
     description(sheet, tool.description.as_deref());
     sheet.section("Arguments");
@@ -163,7 +163,7 @@ mod tests {
         let beginning = "\
 order_book
   kind          tool
-  says it is    destructive, closed world
+  hints         destructive, closed world
 
 Description
   | Order a book.
