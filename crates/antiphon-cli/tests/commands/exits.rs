@@ -416,14 +416,26 @@ fn who_is_not_let_in() {
 
 /// A server that wants a token, and publishes who issues it.
 fn guarded(scope: &'static str) -> String {
+    publishing(scope, |url| {
+        let metadata = json!({
+            "resource": url,
+            "authorization_servers": ["https://login.example.com/\u{202e}tenant"],
+            "scopes_supported": ["books.read", "books.write"],
+        });
+        ("200 OK", "application/json", metadata.to_string())
+    })
+}
+
+/// A server that wants a token, and answers with this where its metadata should be: a status, a
+/// type, and a body.
+fn publishing(
+    scope: &'static str,
+    published: impl Fn(&str) -> (&'static str, &'static str, String),
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let origin = format!("http://{}", listener.local_addr().expect("an address"));
     let url = format!("{origin}/mcp");
-    let metadata = json!({
-        "resource": url,
-        "authorization_servers": ["https://login.example.com/\u{202e}tenant"],
-        "scopes_supported": ["books.read", "books.write"],
-    });
+    let (status, kind, body) = published(&url);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(&stream);
@@ -434,14 +446,11 @@ fn guarded(scope: &'static str) -> String {
                 line.clear();
             }
             let text = match first.contains("/.well-known/books") {
-                true => {
-                    let body = metadata.to_string();
-                    format!(
-                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
-                         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
-                        body.len()
-                    )
-                }
+                true => format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n\
+                     connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                ),
                 false => format!(
                     "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer \
                      resource_metadata=\"{origin}/.well-known/books\"{scope}\r\n\
@@ -467,6 +476,41 @@ fn who_issues_tokens_is_told() {
         assert!(ran.err.contains(issuer), "{}", ran.err);
         assert!(ran.err.contains(told), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_page_where_metadata_should_be_is_not_repeated() {
+    let room = Room::new();
+    for status in ["200 OK", "404 Not Found"] {
+        let page = "<!DOCTYPE html><title>Welcome</title>".to_owned();
+        let url = publishing("", |_| (status, "text/html; charset=utf-8", page.clone()));
+        let ran = room
+            .run(&["call", &url, "order"])
+            .fails(7, "issuer:  not known");
+        let told = format!("{status} with text/html; charset=utf-8, which is no metadata");
+        assert!(ran.err.contains(&told), "{}", ran.err);
+        for part in ["DOCTYPE", "Welcome"] {
+            assert!(!ran.err.contains(part), "{}", ran.err);
+        }
+    }
+}
+
+/// After `--` comes a command, so that is no way to say what looks like an option.
+#[test]
+fn a_wrong_option_is_told_without_wrong_advice() {
+    let room = Room::new();
+    for words in [
+        &["call", "shop", "order", "-x"][..],
+        &["call", "shop", "order", "--titel=x"],
+        &["inspect", "-x"],
+        &["resume", "file", "-x"],
+    ] {
+        let ran = room.run(words).ends(2);
+        assert!(ran.err.contains("unexpected argument"), "{}", ran.err);
+        assert!(!ran.err.contains("as a value"), "{}", ran.err);
+    }
+    let ran = room.run(&["call", "shop", "order", "--jsn"]).ends(2);
+    assert!(ran.err.contains("--json"), "{}", ran.err);
 }
 
 #[test]

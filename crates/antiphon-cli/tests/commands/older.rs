@@ -92,7 +92,8 @@ fn the_call_is_cancelled_and_made_again_with_the_answers() {
         assert_eq!(ran.out, "Ada, 36\n");
         assert_eq!(told(&served)[before..], ["accept", "accept", "withdrawn"]);
         assert!(ran.err.contains("may be done twice"), "{}", ran.err);
-        assert!(ran.err.contains("as before"), "{}", ran.err);
+        assert!(ran.err.contains("as before: accept"), "{}", ran.err);
+        assert!(ran.err.contains("as given: accept"), "{}", ran.err);
         assert_eq!(served.count("tools/call"), 3);
     }
 }
