@@ -1,5 +1,7 @@
 //! [`Channel`]: many requests on one connection that carries a message at a time.
 
+#[cfg(feature = "stdio")]
+mod cut_off;
 mod head;
 mod queue;
 mod slot;
@@ -21,11 +23,9 @@ use futures_core::Stream;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    head::{CutOff, Whose},
-    queue::Request,
-    slot::Slot,
-};
+#[cfg(feature = "stdio")]
+use self::cut_off::{CutOff, cut_off};
+use self::{head::Whose, queue::Request, slot::Slot};
 use crate::client::{
     Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, excerpt::excerpt,
     transport::batch::split,
@@ -264,8 +264,9 @@ impl Shared {
 
     /// Skips a message of more than `limit` bytes, of which only this is known; whoever waits for
     /// it is told.
+    #[cfg(feature = "stdio")]
     pub(super) fn skipped(&self, beginning: &[u8], limit: usize) {
-        let answered = match head::cut_off(beginning) {
+        let answered = match cut_off(beginning) {
             CutOff::Response(id) => self.answer(id, false),
             CutOff::SomeResponse => self.only(),
             CutOff::Other => None,
@@ -280,6 +281,7 @@ impl Shared {
     }
 
     /// The only request that waits.
+    #[cfg(feature = "stdio")]
     fn only(&self) -> Option<Arc<Slot>> {
         let mut state = self.lock();
         match state.waiting.len() {
