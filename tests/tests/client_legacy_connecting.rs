@@ -24,7 +24,7 @@ use antiphon_tests::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::join;
+use tokio::{join, time::Instant};
 
 fn desk() -> Client {
     Client::new("desk", "1.0")
@@ -216,6 +216,38 @@ async fn a_slow_modern_server_is_recognised_after_all() {
     };
     let (connected, ()) = join!(client.connect(peer), playing);
     assert_eq!(connected.expect_err("refused").code(), Some(-32601));
+}
+
+/// CANC-C-06: however many steps it takes, connecting has one work clock, and a silent probe leaves
+/// half of it to the greeting.
+#[tokio::test(start_paused = true)]
+async fn connecting_takes_no_longer_than_the_work_clock() {
+    let work = Duration::from_secs(3);
+    let client = desk().work_timeout(work);
+    let start = Instant::now();
+    let (peer, mut server) = older();
+    let (connected, ()) = join!(client.connect(peer), async {
+        server.expect("server/discover").await;
+        server.expect("initialize").await;
+        assert_eq!(start.elapsed(), work / 2);
+    });
+    let error = connected.expect_err("silent");
+    let ErrorKind::TimedOut { after, .. } = *error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!((after, start.elapsed()), (work, work));
+
+    // Neither does a server that never says whether it heard which log messages are wanted.
+    let client = client.on_log(LoggingLevel::Warning, |_| {});
+    let start = Instant::now();
+    let (peer, mut server) = older();
+    let (connected, ()) = join!(client.connect(peer), async {
+        server.expect("server/discover").await;
+        server.shake("2025-11-25", json!({ "logging": {} })).await;
+        server.expect("logging/setLevel").await;
+    });
+    connected.expect("connected");
+    assert_eq!(start.elapsed(), work);
 }
 
 /// wire.md 10.3 step 4: a greeting that is refused for its version means one more probe.

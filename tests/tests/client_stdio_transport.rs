@@ -357,7 +357,7 @@ async fn what_a_server_says_on_stderr_is_logged() {
 async fn a_server_that_dies_in_a_call_says_how() {
     let text = "read line; echo going >&2; echo 'no berth' >&2; exit 3";
     let (process, reported) = connect(script(text)).await;
-    let why = "the server exited with status 3; it last said: going | no berth";
+    let why = "the server exited with status 3; it last said:\ngoing\nno berth";
     let error = echo(&process, 1).await.expect_err("it died");
     assert_eq!(error.to_string(), why);
     assert!(matches!(error.kind(), ErrorKind::Transport));
@@ -504,8 +504,8 @@ async fn a_server_that_never_answers_is_not_started_for_ever() {
     }
     assert_eq!(ids.read(3).await.len(), 3, "started, and twice anew");
     let last = errors.last().expect("errors");
-    let why = "the server exited with status 4; it last said: no quay \
-               (it was started anew 2 times in vain)";
+    let why = "it was started anew 2 times in vain: the server exited with status 4; it last said:\n\
+               no quay";
     assert_eq!(last, why);
 }
 
@@ -531,6 +531,72 @@ async fn a_line_without_end_is_not_kept() {
         .await
         .expect("answered");
     assert_eq!(reported.noise(), ["a line of more than 1000 bytes"]);
+}
+
+/// Whatever comes after it is still read.
+#[tokio::test]
+async fn an_answer_that_is_too_long_fails_its_request_alone() {
+    let long = "head -c 3000000 /dev/zero | tr '\\0' x";
+    let cases = [
+        // Whose it is can be seen at its beginning, or can only be one.
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"x":""#, false),
+        (r#"{"result":{"x":""#, false),
+        (r#"{"method":"notifications/message","params":{"x":""#, true),
+        ("", true),
+    ];
+    for (beginning, is_noise) in cases {
+        // The line never ends before the next is asked for.
+        let text = format!(
+            "{ANSWERS} read line; printf %s '{beginning}'; {long}; read line; echo; answer; cat"
+        );
+        let (process, reported) = connect(script(&text).max_message_bytes(1000)).await;
+        let first = call(1, "x", json!({}));
+        let mut first = send(&process, &first).await.expect("sent");
+        match is_noise {
+            true => until(|| !reported.noise().is_empty()).await,
+            false => {
+                let error = next(&mut first).await.expect("an end");
+                let error = error.expect_err("too long");
+                assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
+                let says = "the answer is longer than 1000 bytes, the limit of";
+                assert!(error.to_string().starts_with(says), "{error}");
+                assert_eq!(reported.noise(), [""; 0]);
+            }
+        }
+        let answer = ask(&process, &call(2, "x", json!({}))).await;
+        assert_eq!(answer.expect("answered")["id"], 2, "{beginning}");
+    }
+}
+
+/// What was said before has nothing to do with it.
+#[tokio::test]
+async fn last_words_are_those_since_the_call_began() {
+    let text =
+        format!("{ANSWERS} read line; echo before >&2; answer; read line; echo ouch >&2; exit 3");
+    let (log, _guard) = Log::of_everything();
+    let (process, _) = connect(script(&text)).await;
+    ask(&process, &call(1, "x", json!({})))
+        .await
+        .expect("answered");
+    until(|| log.text().contains("before")).await;
+    let error = echo(&process, 2).await.expect_err("it died").to_string();
+    assert_eq!(
+        error,
+        "the server exited with status 3; it last said:\nouch"
+    );
+}
+
+#[tokio::test]
+async fn standard_error_can_be_reported() {
+    let text = "read line; echo going >&2; echo 'no berth' >&2; exit 3";
+    let (process, reported) = connect(script(text).stderr(Stderr::Report)).await;
+    let error = echo(&process, 1).await.expect_err("it died").to_string();
+    assert_eq!(error, "the server exited with status 3");
+    let said = reported.told(|event| match event {
+        Event::Stderr(line) => Some(line.clone()),
+        _ => None,
+    });
+    assert_eq!(said, ["going", "no berth"]);
 }
 
 #[tokio::test]

@@ -40,6 +40,12 @@ impl Asked {
             question: asked(question.into_inner()),
         }
     }
+
+    /// Whether an older server merely wants to know its directories, for no call: no call can wait
+    /// for that, and nobody is asked.
+    pub(crate) fn is_aside(&self) -> bool {
+        matches!(self.question, InputRequest::Roots(_)) && !self.call.is_known()
+    }
 }
 
 /// What somebody says to a question.
@@ -88,6 +94,7 @@ impl fmt::Display for Said {
                 let text = parts.find_map(|part| part.as_text()).unwrap_or("no text");
                 write!(f, "{:?}", printable::excerpt(text, 200))
             }
+            Self::Roots(roots) if roots.is_empty() => f.write_str("no directories"),
             Self::Roots(roots) => {
                 let uris: Vec<_> = roots.iter().map(|root| root.uri.as_str()).collect();
                 f.write_str(&printable::excerpt(&uris.join(", "), 400))

@@ -101,7 +101,11 @@ impl Caller<'_> {
     pub(crate) async fn start(&self, wanted: Wanted) -> Result<Ended, Stopped> {
         let call = wanted.target()?;
         let name = call.name().to_owned();
-        let finished = self.finish(name, self.begin(wanted));
+        let begun = async {
+            self.session.begins().await;
+            self.begin(wanted).await
+        };
+        let finished = self.finish(name, begun);
         let ended = self.unless_interrupted(finished).await;
         match ended {
             Err(Stopped::Error(error)) => match error.kind() {
@@ -120,7 +124,10 @@ impl Caller<'_> {
     /// Goes on with a call.
     pub(crate) async fn resume(&self, paused: Paused) -> Result<Ended, Stopped> {
         let name = paused.call().name().to_owned();
-        let resumed = self.session.connection.resume(paused);
+        let resumed = async {
+            self.session.begins().await;
+            self.session.connection.resume(paused).await
+        };
         self.unless_interrupted(self.finish(name, resumed)).await
     }
 

@@ -2,20 +2,22 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
+    time::Duration,
 };
 
 use antiphon::{
     Client, Http, Stdio,
-    client::{self, Challenge, Clock, Connect, Connection, Era, ErrorKind, Event},
+    client::{self, Connect, Connection, Era, Stderr},
 };
 
-use tracing_subscriber::filter::LevelFilter;
+use tokio::time::timeout;
 
 use crate::{
     answering::Desk,
+    bounded,
     calling::interrupted,
-    failure::{Exit, Failure},
+    failure::Failure,
     logs,
     options::{Connecting, Header},
     paused::{SentHeader, Whom, With, shown},
@@ -23,7 +25,11 @@ use crate::{
     progress::Progress,
     target::{self, Configured, Place},
     trace::Trace,
+    way::Way,
 };
+
+/// How soon a server answers that is there; one that does not is called all the same.
+const PROMPTLY: Duration = Duration::from_secs(5);
 
 /// What stands on a command line: a target and words, or words and a command after `--`.
 pub(crate) struct Words {
@@ -72,15 +78,6 @@ impl Words {
     }
 }
 
-/// What there is to say of a server that does not do as it should.
-#[derive(Default)]
-struct Way {
-    /// How an HTTP server is reached.
-    http: Option<Http>,
-    /// The first thing it said that is no message.
-    noise: Arc<OnceLock<String>>,
-}
-
 /// A server that is spoken with, and how it was reached.
 pub(crate) struct Session {
     pub(crate) connection: Connection,
@@ -99,45 +96,12 @@ impl Session {
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let (whom, with) = (whom(&place)?, with(connecting, &place));
-        let mut way = Way::default();
-        let client = client(connecting, desk, progress, &way.noise)?;
+        let mut way = Way::new(connecting.verbose, progress);
+        let client = client(connecting, desk, progress, &way)?;
         let client = client.era(era(connecting, &place));
-        let (connected, http) = match place {
-            Place::Url(url) => {
-                let http = http(&url, connecting, &[], None)?;
-                (client.connect(http.clone()).await, Some(http))
-            }
-            Place::Command(words) => {
-                let directory = connecting.directory.as_deref();
-                let program = program(&words[0], directory);
-                let child = target::child(&program, &words[1..], &[], directory);
-                let stdio = Stdio::spawn(child).known_as(words);
-                (client.connect(stdio).await, None)
-            }
-            Place::Named(named) => match named.server {
-                Configured::Http {
-                    url,
-                    headers,
-                    bearer_env,
-                } => {
-                    let http = http(&url, connecting, &headers, bearer_env.as_deref())?;
-                    let to = http.clone().named(named.name);
-                    (client.connect(to).await, Some(http))
-                }
-                Configured::Stdio {
-                    command,
-                    args,
-                    env,
-                    cwd,
-                } => {
-                    let child = target::child(&command, &args, &env, cwd.as_deref());
-                    // What a configuration says beside the program may be secret.
-                    let stdio = Stdio::spawn(child).secret_arguments();
-                    (client.connect(stdio.named(named.name)).await, None)
-                }
-            },
-        };
-        way.http = http;
+        let what = format!("connecting to {}…", short(&place));
+        let connected = reach(place, connecting, &client, &mut way);
+        let connected = progress.while_waiting(&what, connected).await?;
         match connected {
             Ok(connection) => Ok(Self {
                 connection,
@@ -155,6 +119,16 @@ impl Session {
         self.way.explain(error).await
     }
 
+    /// A call begins. What an older server on a channel asks as soon as it is greeted, and so before
+    /// it answers this, is not asked for the call.
+    pub(crate) async fn begins(&self) {
+        let is_older = !self.connection.protocol_version().is_modern();
+        if is_older && self.way.http.is_none() {
+            _ = timeout(PROMPTLY, self.connection.ping()).await;
+        }
+        self.way.begins();
+    }
+
     /// Ends it in good order, unless somebody has no time for that: a child is then killed.
     pub(crate) async fn close(self) {
         self.progress.clear();
@@ -162,98 +136,75 @@ impl Session {
             () = self.connection.close() => {}
             () = interrupted() => {}
         }
+        self.way.tell_lost();
     }
 }
 
-impl Way {
-    /// What is behind an error of a server that did not greet us yet.
-    async fn greeting(&self, error: client::Error) -> Failure {
-        let is_late = is_late(&error);
-        let mut failure = self.explain(error).await;
-        // It never said anything else.
-        if is_late && self.noise.get().is_some() {
-            failure.exit = Exit::Protocol;
-            failure.text.push_str("\nIs it an MCP server?");
+/// Connects to a server, wherever it is.
+async fn reach(
+    place: Place,
+    connecting: &Connecting,
+    client: &Client,
+    way: &mut Way,
+) -> Result<Result<Connection, client::Error>, Failure> {
+    // What it says on its standard error is either shown at once or kept for its last words.
+    let stderr = match connecting.verbose {
+        true => Stderr::Report,
+        false => Stderr::Log,
+    };
+    Ok(match place {
+        Place::Url(url) => {
+            let http = http(&url, connecting, &[], None)?;
+            way.http = Some(http.clone());
+            client.connect(http).await
         }
-        failure
-    }
-
-    /// What is behind an error.
-    async fn explain(&self, error: client::Error) -> Failure {
-        match (error.kind(), self.noise.get()) {
-            (_, Some(noise)) if is_late(&error) => {
-                let mut failure = Failure::from(error);
-                let noise = printable::excerpt(noise, 200);
-                failure
-                    .text
-                    .push_str(&format!("\nIt said what is no message: {noise}"));
-                failure
-            }
-            (ErrorKind::Unauthorized { .. }, _) => self.unauthorized(error).await,
-            _ => error.into(),
+        Place::Command(words) => {
+            let directory = connecting.directory.as_deref();
+            let program = program(&words[0], directory);
+            let child = target::child(&program, &words[1..], &[], directory);
+            let stdio = Stdio::spawn(child).known_as(words).stderr(stderr);
+            client.connect(stdio).await
         }
-    }
-
-    /// Why a server will not serve us, and who could change that.
-    async fn unauthorized(&self, error: client::Error) -> Failure {
-        let (challenge, challenges) = match error.kind() {
-            ErrorKind::Unauthorized { status, challenges } => {
-                let challenge = Challenge::of(*status, challenges).bearer();
-                (challenge.unwrap_or_default(), challenges.clone())
+        Place::Named(named) => match named.server {
+            Configured::Http {
+                url,
+                headers,
+                bearer_env,
+            } => {
+                let http = http(&url, connecting, &headers, bearer_env.as_deref())?;
+                way.http = Some(http.clone());
+                client.connect(http.named(named.name)).await
             }
-            _ => return error.into(),
-        };
-        let mut lines = vec![Failure::from(error).text];
-        if let Some(why) = challenge.error_description.or(challenge.error) {
-            lines.push(format!("  it says: {}", printable::excerpt(&why, 400)));
-        }
-        let metadata = match &self.http {
-            Some(http) => http.resource_metadata(&challenges).await,
-            None => return Failure::new(Exit::Unauthorized, lines.join("\n")),
-        };
-        let offered = match metadata {
-            Ok(metadata) => {
-                for issuer in &metadata.authorization_servers {
-                    lines.push(format!("  issuer:  {}", printable::excerpt(issuer, 400)));
-                }
-                metadata.scopes_supported
+            Configured::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let child = target::child(&command, &args, &env, cwd.as_deref());
+                // What a configuration says beside the program may be secret.
+                let stdio = Stdio::spawn(child).secret_arguments().stderr(stderr);
+                client.connect(stdio.named(named.name)).await
             }
-            Err(error) => {
-                let why = printable::excerpt(&error.to_string(), 400);
-                lines.push(format!("  issuer:  not known: {why}"));
-                Vec::new()
-            }
-        };
-        // What this request needs, or else all there is.
-        let scopes = match challenge.scopes.is_empty() {
-            true => offered,
-            false => challenge.scopes,
-        };
-        if !scopes.is_empty() {
-            let scopes = printable::excerpt(&scopes.join(" "), 400);
-            lines.push(format!("  scopes:  {scopes}"));
-        }
-        lines.push("Send a token with --bearer-env VAR or --bearer @FILE".to_owned());
-        Failure::new(Exit::Unauthorized, lines.join("\n"))
-    }
+        },
+    })
 }
 
-/// Whether the server did not answer in time.
-fn is_late(error: &client::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::TimedOut {
-            clock: Clock::Work,
-            ..
-        }
-    )
+/// A server in a word or two.
+fn short(place: &Place) -> String {
+    let name = match place {
+        Place::Url(url) => url.split(['?', '#']).next().unwrap_or_default(),
+        Place::Named(named) => &named.name,
+        Place::Command(words) => &words[0],
+    };
+    printable::excerpt(name, 100)
 }
 
 fn client(
     connecting: &Connecting,
     desk: Option<&Arc<Desk>>,
     progress: &Progress,
-    noise: &Arc<OnceLock<String>>,
+    way: &Way,
 ) -> Result<Client, Failure> {
     let mut client = Client::new("antiphon", env!("CARGO_PKG_VERSION"));
     let timeouts = connecting.timeout;
@@ -276,42 +227,15 @@ fn client(
         });
     }
     if connecting.verbose {
-        logs::listen(LevelFilter::INFO);
+        logs::tell(progress);
     }
-    let (is_verbose, lines, noise) = (connecting.verbose, progress.clone(), noise.clone());
-    client = client.on_event(move |event| {
-        if let Event::Noise(text) = event {
-            noise.get_or_init(|| text.clone());
-        }
-        if is_verbose {
-            lines.line(&told(event));
-        }
-    });
+    let client = client.on_event(way.listener());
     let Some(desk) = desk else {
         return Ok(client);
     };
     let reports = progress.clone();
     let client = client.on_progress(move |_, report| reports.report(report));
     Ok(desk.serve(client).max_rounds(desk.max_rounds()))
-}
-
-/// What belongs to no call.
-fn told(event: &Event) -> String {
-    let text = match event {
-        Event::Message(message) => {
-            let text = String::from_utf8_lossy(message);
-            format!("nobody waits for: {}", printable::excerpt(&text, 400))
-        }
-        Event::Noise(text) => format!("no message: {}", printable::excerpt(text, 400)),
-        Event::Transport(error) => printable::text(&error.to_string()),
-        Event::HiddenTool { name, why } => format!(
-            "the tool {} is left out: {}",
-            printable::excerpt(name, 100),
-            printable::excerpt(why, 400)
-        ),
-        _ => "something unknown happened".to_owned(),
-    };
-    format!("antiphon: {text}")
 }
 
 /// The program of this name, as it is found from within a directory.
@@ -374,7 +298,7 @@ fn http(
 fn token(path: &Path) -> Result<String, Failure> {
     let bad =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--bearer @{}: {why}", shown(path)));
-    let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+    let text = bounded::read(path, bounded::TOKEN).map_err(|error| bad(&error))?;
     match text.trim() {
         "" => Err(bad(&"there is no token in it")),
         token if token.contains(char::is_whitespace) => {

@@ -1,9 +1,6 @@
 //! How a call ends for whoever made it: a result, a file that waits for an answer, or a failure.
 
-use std::{
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use antiphon::{
     client::{Clock, Completed, Error, ErrorKind, Paused, Target},
@@ -107,13 +104,7 @@ impl Ending<'_> {
             let mut summary = saved.summary(&server, &resume);
             summary.insert("file".to_owned(), file.to_string_lossy().into());
             match render::json(&summary, self.style) {
-                // The call waits in its file, whoever reads this or not.
-                Ok(text) => match writeln!(io::stdout(), "{text}") {
-                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                        tell!("antiphon: cannot write: {error}");
-                    }
-                    _ => {}
-                },
+                Ok(text) => say!("{text}"),
                 Err(failure) => return failure,
             }
         }

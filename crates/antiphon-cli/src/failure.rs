@@ -57,6 +57,15 @@ impl Failure {
         Self::new(Exit::Unreachable, format!("{what}: {why}"))
     }
 
+    /// The same, with another line.
+    pub(crate) fn and(mut self, line: &str) -> Self {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+        self
+    }
+
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted")
     }

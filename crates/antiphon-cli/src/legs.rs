@@ -73,8 +73,14 @@ impl Legs {
                 None => self.all.then(|| other(method, params)),
             },
             ((None, _), Some(id)) => {
-                let method = self.open().remove(&id.to_string())?;
-                Some(responded(&method, message))
+                let asked = self.open().remove(&id.to_string());
+                match asked {
+                    Some(method) => Some(responded(&method, message)),
+                    // Under an id of the server's own: what it did not read it may refuse so.
+                    None => self
+                        .all
+                        .then(|| format!("[{}] {}", short(id), responded("", message))),
+                }
             }
             ((None, _), None) => self.all.then(|| responded("", message)),
         }

@@ -1,11 +1,17 @@
 //! A server's log messages, for standard error.
 
+use std::io::{self, Write};
+
 use antiphon::types::{LoggingLevel, LoggingMessageNotificationParams};
 use console::Term;
 use serde_json::Value;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::{
+    filter::{FilterExt, LevelFilter, filter_fn},
+    layer::{Layer, SubscriberExt},
+    util::SubscriberInitExt,
+};
 
-use crate::printable;
+use crate::{printable, progress::Progress};
 
 /// Most characters of a message, and of who says it.
 const LONGEST: usize = 4000;
@@ -55,11 +61,46 @@ fn code(level: LoggingLevel) -> Option<&'static str> {
     })
 }
 
+/// Has what the SDK warns of beside the log of a server, and reports in no other way, told where
+/// `progress` is.
+pub(crate) fn tell(progress: &Progress) {
+    let lines = Lines(progress.clone());
+    let elsewhere = ["antiphon::event", "antiphon::stderr"];
+    let told = filter_fn(move |of| !elsewhere.contains(&of.target()));
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(move || lines.clone())
+        .with_ansi(false)
+        .without_time()
+        .with_level(false)
+        .with_target(false)
+        .with_filter(LevelFilter::WARN.and(told));
+    // Whoever did that before has decided.
+    _ = tracing_subscriber::registry().with(layer).try_init();
+}
+
+/// Writes lines beside a bar.
+#[derive(Clone)]
+struct Lines(Progress);
+
+impl Write for Lines {
+    /// An event comes as a whole.
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(text);
+        let line = printable::line(line.trim_end());
+        self.0.line(&format!("antiphon: {line}"));
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Has what the SDK logs go to standard error, from this level on.
 pub(crate) fn listen(level: LevelFilter) {
     // Whoever did that before has decided.
     _ = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(io::stderr)
         .with_ansi(coloured())
         .with_max_level(level)
         .try_init();

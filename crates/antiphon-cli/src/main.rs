@@ -6,6 +6,7 @@ mod say;
 mod answering;
 mod arguments;
 mod asked;
+mod bounded;
 mod calling;
 mod command_line;
 mod commands;
@@ -29,12 +30,16 @@ mod root;
 mod target;
 mod terminal;
 mod trace;
+mod way;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{
+    CommandFactory, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 
-use failure::Failure;
+use failure::{Exit, Failure};
 
 /// Try, script and debug servers of the Model Context Protocol, of every revision.
 ///
@@ -93,9 +98,20 @@ impl Command {
     }
 }
 
+/// Without the advice to write `-- -x` for a word `-x`: here a server's command comes after `--`.
+fn without_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains("as a value, use"));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    error
+}
+
 fn main() -> ExitCode {
     completing::answer(Cli::command);
-    let Cli { command } = Cli::parse();
+    let Cli { command } = Cli::try_parse().unwrap_or_else(|error| without_tip(error).exit());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -110,6 +126,7 @@ fn main() -> ExitCode {
     };
     terminal::restore();
     match outcome {
+        Ok(()) if say::has_failed() => Failure::silent(Exit::Failed).code(),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.text.is_empty() {

@@ -3,7 +3,7 @@
 use crate::printable;
 
 /// So many names are listed.
-const LISTED: usize = 20;
+const LISTED: usize = 10;
 
 /// Names that are longer are not looked at.
 const LONGEST: usize = 100;
@@ -25,15 +25,27 @@ pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
 
 /// Names, as a list to read.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.into_iter().collect();
-    let shown = names.iter().take(LISTED);
-    let mut shown: Vec<_> = shown
-        .map(|name| format!("`{}`", printable::excerpt(name, 60)))
+    joined(names, |name| format!("`{name}`"))
+}
+
+/// The same, as plain words.
+pub(crate) fn plain<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    joined(names, |name| name)
+}
+
+fn joined<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+    shown: impl Fn(String) -> String,
+) -> String {
+    let mut names = names.into_iter();
+    let first = names.by_ref().take(LISTED);
+    let mut listed: Vec<_> = first
+        .map(|name| shown(printable::excerpt(name, 60)))
         .collect();
-    if names.len() > LISTED {
-        shown.push("…".to_owned());
+    if names.next().is_some() {
+        listed.push("…".to_owned());
     }
-    shown.join(", ")
+    listed.join(", ")
 }
 
 /// What to do about a name that is not among these.
@@ -43,6 +55,16 @@ pub(crate) fn instead(name: &str, names: &[&str]) -> String {
         (false, _) => format!("did you mean {}?", listed(near)),
         (true, false) => format!("there are {}", listed(names.iter().copied())),
         (true, true) => "there are none".to_owned(),
+    }
+}
+
+/// The same of a server that has these, as a sentence.
+pub(crate) fn meant(name: &str, names: &[&str]) -> String {
+    let near = nearest(name, names.iter().copied());
+    match (near.as_slice(), names.is_empty()) {
+        ([], true) => "It has none".to_owned(),
+        ([], false) => format!("It has: {}", plain(names.iter().copied())),
+        (near, _) => format!("Did you mean {}?", plain(near.iter().copied())),
     }
 }
 
@@ -93,6 +115,20 @@ mod tests {
         let many = instead("x", &["name"; 30]);
         assert_eq!(many.matches("`name`").count(), LISTED);
         assert!(many.ends_with('…'), "{many}");
+    }
+
+    #[test]
+    fn a_server_is_said_to_have_what_it_has() {
+        for (names, expected) in [
+            (&["order", "return"][..], "Did you mean order?"),
+            (&["a\u{1b}", "b"], r"It has: a\u{1b}, b"),
+            (&[], "It has none"),
+        ] {
+            assert_eq!(meant("ordr", names), expected);
+        }
+        let many = meant("x", &["name"; 30]);
+        assert_eq!(many.matches("name").count(), LISTED);
+        assert!(many.ends_with(", …"), "{many}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use antiphon::types::{LoggingLevel, Version};
 use clap::{Args, ValueHint};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use crate::render::Style;
 
@@ -31,10 +32,11 @@ pub(crate) struct Connecting {
     #[arg(long, conflicts_with = "protocol")]
     pub(crate) legacy: bool,
     /// Speak this revision and no other, such as 2025-06-18.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", add = ArgValueCandidates::new(versions))]
     pub(crate) protocol: Option<Version>,
-    /// How long each kind of waiting may take: the server's work (60s), a person's answers (10m),
-    /// coming back to a server that is not ready (10m). A plain 30s is the work.
+    /// How long each kind of waiting may take: work, the server's (60s unless told); human, a
+    /// person's answers (10m); poll, coming back to a server that is not ready (10m). A plain 30s is
+    /// the work.
     #[arg(
         long,
         value_name = "work=30s,human=10m,poll=5m",
@@ -50,7 +52,12 @@ pub(crate) struct Connecting {
     pub(crate) jsonl: Option<PathBuf>,
     /// Show the server's log messages of at least this level: debug, info, notice, warning, error,
     /// critical, alert, emergency; or off.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value = "info",
+        add = ArgValueCandidates::new(|| LEVELS.map(CompletionCandidate::new).into())
+    )]
     pub(crate) log: LogLevel,
     /// Show what a child process says on its standard error, and what else belongs to no call.
     #[arg(long, short)]
@@ -72,7 +79,8 @@ schema = { properties = { confirm = { type = \"boolean\" } } }   # a part of the
 accept = { confirm = true }   # or accept, decline or cancel = true,
                               # or sample = \"text\", or roots = [\"/srv/project\"]
 
-In names * is any run of characters. Servers of older revisions give no keys: there it is the number
+A server is its URL, its host, its name in a file, or its command line. In names * is any run of
+characters; in a host it stays in the host. Servers of older revisions give no keys: there it is the number
 of the question. In JSON the rules are a list, alone or as `answer`.";
 
 /// How questions are answered.
@@ -82,7 +90,7 @@ pub(crate) struct Asking {
     /// Answer by the rules in this file, TOML or JSON.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, long_help = ANSWERS)]
     pub(crate) answers: Option<PathBuf>,
-    /// Fail when no rule answers a question, and when a rule was not used.
+    /// With --answers: fail when no rule answers a question, and when a rule was not used.
     #[arg(long, requires = "answers")]
     pub(crate) strict: bool,
     /// A directory that the server may know of; may be given several times.
@@ -231,6 +239,26 @@ impl FromStr for Timeouts {
     }
 }
 
+/// The revisions, newest first, for whoever completes a command line.
+fn versions() -> Vec<CompletionCandidate> {
+    let all = Version::MODERN.iter().chain(Version::LEGACY);
+    all.map(|version| CompletionCandidate::new(version.as_str()))
+        .collect()
+}
+
+/// What `--log` takes.
+const LEVELS: [&str; 9] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+    "off",
+];
+
 /// From which level log messages are shown, if at all.
 #[derive(Clone, Copy)]
 pub(crate) struct LogLevel(pub(crate) Option<LoggingLevel>);
@@ -241,10 +269,10 @@ impl FromStr for LogLevel {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "off" => Ok(Self(None)),
-            level => level.parse().map(|level| Self(Some(level))).map_err(|_| {
-                "one of debug, info, notice, warning, error, critical, alert, emergency, off"
-                    .to_owned()
-            }),
+            level => level
+                .parse()
+                .map(|level| Self(Some(level)))
+                .map_err(|_| format!("one of {}", LEVELS.join(", "))),
         }
     }
 }
@@ -284,6 +312,18 @@ mod tests {
         let header: Header = "X: $ANTIPHON_NOT_SET".parse().expect("a header");
         let error = header.value().expect_err("not set");
         assert!(error.contains("ANTIPHON_NOT_SET"), "{error}");
+    }
+
+    #[test]
+    fn what_is_offered_is_taken() {
+        for level in LEVELS {
+            assert!(level.parse::<LogLevel>().is_ok(), "{level}");
+        }
+        assert!(!versions().is_empty());
+        for version in versions() {
+            let version = version.get_value().to_str().expect("text");
+            assert!(version.parse::<Version>().is_ok(), "{version}");
+        }
     }
 
     #[test]

@@ -7,8 +7,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -21,6 +20,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     answering::Answered,
+    bounded,
     failure::{Exit, Failure},
     printable, private,
 };
@@ -338,12 +338,7 @@ fn read(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     }
     let file = fs::File::open(path)?;
     let is_own = private::is_own(&file.metadata()?);
-    let mut text = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut text)?;
-    match text.len() as u64 > LARGEST {
-        true => Err(io::Error::other("it is too large for a paused call")),
-        false => Ok((text, is_own)),
-    }
+    Ok((bounded::bytes(file, LARGEST)?, is_own))
 }
 
 fn done(path: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 use std::{
     collections::VecDeque,
     io::{self, Write},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -18,6 +19,9 @@ use crate::printable;
 
 /// How often a line is written where there is no bar.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// After how long somebody wonders what is going on.
+const LONG: Duration = Duration::from_secs(1);
 
 /// Most characters of a message.
 const LONGEST: usize = 200;
@@ -67,6 +71,29 @@ impl Progress {
         }
     }
 
+    /// Says what is waited for, as soon as that takes long enough to wonder, and if there is a
+    /// terminal; when it is over, that is gone.
+    pub(crate) async fn while_waiting<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
+        let _cleared = Cleared(self);
+        let mut work = pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(LONG) => self.wait_for(what),
+        }
+        work.await
+    }
+
+    /// Says what is waited for, which is printable, if there is a terminal.
+    fn wait_for(&self, what: &str) {
+        let mut state = self.lock();
+        if state.target.is_some() {
+            let text = what.to_owned();
+            state.last = Some(Report { part: None, text });
+            state.draw();
+        }
+    }
+
     /// Writes a line, which is printable, without harm to the bar; while somebody is asked
     /// something, it waits.
     pub(crate) fn line(&self, text: &str) {
@@ -102,6 +129,15 @@ impl Progress {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Clears what is shown, however what it is about ends.
+struct Cleared<'a>(&'a Progress);
+
+impl Drop for Cleared<'_> {
+    fn drop(&mut self) {
+        self.0.clear();
     }
 }
 

@@ -1,11 +1,12 @@
 //! Questions as text, for whoever is not asked them here and now.
 
 use antiphon::types::{ElicitRequestParams, InputRequest, PrimitiveSchema};
-use serde_json::Value;
+use serde_json::Map;
 
 use crate::{
     command_line::{is_option, quoted},
     printable,
+    render::schema,
 };
 
 /// What is asked, and what an answer needs.
@@ -53,46 +54,17 @@ pub(crate) fn text(open: &[(&str, &InputRequest)]) -> String {
 }
 
 fn described(name: &str, field: &PrimitiveSchema, required: bool) -> String {
-    let name = printable::excerpt(name, 80);
-    let schema = serde_json::to_value(field).unwrap_or_default();
-    let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
-    let kind = printable::excerpt(text("type").unwrap_or("any"), 40);
-    let need = match required {
-        true => "required",
-        false => "optional",
-    };
-    let mut line = format!("{name}  {kind}, {need}");
-    for (values, label) in [(choices(&schema), "one of"), (default(&schema), "default")] {
-        if let Some(values) = values {
-            line.push_str(&format!(", {label} {}", printable::excerpt(&values, 200)));
-        }
-    }
-    if let Some(what) = text("description").or(text("title")) {
+    let field = serde_json::to_value(field).unwrap_or_default();
+    let root = Map::new();
+    let mut line = format!(
+        "{}  {}",
+        printable::excerpt(name, 80),
+        schema::describe(&field, &root, required)
+    );
+    if let Some(what) = schema::description(&field, &root) {
         line.push_str(&format!("  {}", printable::excerpt(what, 200)));
     }
     line
-}
-
-fn choices(schema: &Value) -> Option<String> {
-    let plain = schema.get("enum").or_else(|| schema.pointer("/items/enum"));
-    let titled = schema
-        .get("oneOf")
-        .or_else(|| schema.pointer("/items/anyOf"));
-    let values: Vec<_> = match (plain, titled) {
-        (Some(plain), _) => plain.as_array()?.iter().filter_map(Value::as_str).collect(),
-        (None, Some(titled)) => {
-            let options = titled.as_array()?.iter();
-            options
-                .filter_map(|option| option.get("const")?.as_str())
-                .collect()
-        }
-        (None, None) => return None,
-    };
-    Some(values.join(", "))
-}
-
-fn default(schema: &Value) -> Option<String> {
-    schema.get("default").map(ToString::to_string)
 }
 
 /// How answers could look on a command line; empty if they cannot be written there.
@@ -134,4 +106,39 @@ fn accepted(key: &str) -> Option<String> {
 fn given(name: &str) -> Option<String> {
     let is_clear = !is_option(name) && !name.contains('=') && !name.ends_with(':');
     (is_clear && !name.is_empty()).then(|| format!("{}=…", quoted(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn fields_say_all_that_they_take() {
+        let form = json!({ "mode": "form", "message": "Where to?", "requestedSchema": {
+            "type": "object",
+            "required": ["copies", "region"],
+            "properties": {
+                "copies": { "type": "integer", "minimum": 1, "maximum": 9 },
+                "mail": { "type": "string", "format": "email", "maxLength": 40 },
+                "region": { "type": "string", "oneOf": [
+                    { "const": "eu", "title": "Europe" }, { "const": "us", "title": "America" },
+                ] },
+                "extras": { "type": "array", "maxItems": 2, "title": "Extras", "items": {
+                    "type": "string", "enum": ["wrap", "card"],
+                } },
+            },
+        } });
+        let params: ElicitRequestParams = from_value(form).expect("a form");
+        let shown = text(&[("order", &params.into())]);
+        let expected = "\
+[order] a form:
+  | Where to?
+    copies  integer, 1 to 9, required
+    mail  string (email), at most 40 characters
+    region  eu (Europe) | us (America), required
+    extras  some of wrap | card, at most 2 items  Extras";
+        assert_eq!(shown, expected);
+    }
 }

@@ -116,7 +116,8 @@ impl Given<'_> {
         };
         let content = arguments::over(Map::new(), &self.pairs, &schema)
             .map_err(|failure| Failure::usage(format!("{}: {failure}", shown(key))))?;
-        fill::accepted(form, content).map_err(|why| wrong(key, &format!("does not fit: {why}")))
+        fill::accepted(form, content.arguments)
+            .map_err(|why| wrong(key, &format!("does not fit: {why}")))
     }
 
     fn message(&self, key: &str) -> Result<CreateMessageResult, Failure> {
@@ -384,7 +385,7 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_told_with_what_would_be() {
         for (words, parts) in [
-            (&["approve"][..], &["name=value"][..]),
+            (&["approve"][..], &["`approve` has no value"][..]),
             (
                 &["approve=true"],
                 &[

@@ -32,8 +32,8 @@ use sampler::Sampler;
 
 /// Everybody who may answer, in order.
 pub(crate) struct Desk {
-    /// What was said before to questions like these, each once.
-    before: Mutex<Vec<Answered>>,
+    /// What was said already to questions like these, each once, and how that is told.
+    before: Mutex<Vec<(Answered, &'static str)>>,
     rules: Option<Rules>,
     strict: bool,
     max_rounds: u32,
@@ -113,9 +113,11 @@ impl Desk {
         }))
     }
 
-    /// Answers questions like these as they were answered before, each once.
-    pub(crate) fn remember(&self, answered: impl IntoIterator<Item = Answered>) {
-        lock(&self.before).extend(answered);
+    /// Answers questions like these as they were answered before, or as is given now, each once.
+    pub(crate) fn remember(&self, before: Vec<Answered>, given: Vec<Answered>) {
+        let before = before.into_iter().map(|answered| (answered, "as before"));
+        let given = given.into_iter().map(|answered| (answered, "as given"));
+        lock(&self.before).extend(before.chain(given));
     }
 
     /// Has a client put every question to the desk.
@@ -168,8 +170,8 @@ impl Desk {
     }
 
     async fn consider(self: &Arc<Self>, asked: Asked) -> Reaction {
-        if let Some(said) = self.as_before(&asked) {
-            self.report(&asked, "as before", &said);
+        if let Some((said, how)) = self.said_already(&asked) {
+            self.report(&asked, how, &said);
             return Reaction::Says(said);
         }
         let ruled = self.rules.as_ref().and_then(|rules| {
@@ -184,6 +186,11 @@ impl Desk {
             Some((_, Err(why))) => {
                 self.record().misfit = Some(why.clone());
                 return Reaction::Later;
+            }
+            None if asked.is_aside() => {
+                let said = Said::Roots(self.roots.clone());
+                self.report(&asked, "outside any call", &said);
+                return Reaction::Says(said);
             }
             None if self.strict => return Reaction::Later,
             None => {}
@@ -213,16 +220,17 @@ impl Desk {
         }
     }
 
-    /// What was said before to this very question. One in other words is another question.
-    fn as_before(&self, asked: &Asked) -> Option<Said> {
+    /// What was said already to this very question. One in other words is another question.
+    fn said_already(&self, asked: &Asked) -> Option<(Said, &'static str)> {
         // It was not taken.
         if !asked.errors.is_empty() {
             return None;
         }
         let mut before = lock(&self.before);
-        let same = |one: &Answered| is_same(&one.question, &asked.question);
-        let at = before.iter().position(same)?;
-        Some(before.remove(at).said)
+        let mut all = before.iter();
+        let at = all.position(|(one, _)| is_same(&one.question, &asked.question))?;
+        let (answered, how) = before.remove(at);
+        Some((answered.said, how))
     }
 
     /// What the command line answers.
@@ -249,6 +257,7 @@ impl Desk {
             over: over.clone(),
             round: asked.round,
             deadline: asked.deadline,
+            is_roots: matches!(asked.question, InputRequest::Roots(_)),
             _hidden: self.progress.hide(),
         });
         let _closed = Closed(self);
@@ -292,9 +301,11 @@ impl Desk {
         if self.interrupted.is_cancelled() {
             return;
         }
-        terminal::put_aside(match Instant::now() < open.deadline {
-            true => "The server took its question back.",
-            false => "No time is left for this question (the human clock).",
+        terminal::put_aside(match (Instant::now() < open.deadline, open.is_roots) {
+            // It may never have been for this call: older servers do not say.
+            (true, true) => "The server goes on without these directories.",
+            (true, false) => "The server took its question back.",
+            (false, _) => "No time is left for this question (the human clock).",
         });
     }
 
@@ -344,6 +355,7 @@ struct OpenQuestion {
     over: CancellationToken,
     round: u32,
     deadline: Instant,
+    is_roots: bool,
     _hidden: Hidden,
 }
 

@@ -1,18 +1,23 @@
 //! Arguments on the command line: `key=value`, typed by a schema; `key:=JSON`; `--args`.
 //!
-//! [`schema`] says what a value may be, [`value`] reads it, [`exact`] keeps its numbers as they
-//! are.
+//! [`place`] finds where it goes, [`schema`] says what a value may be, [`value`] reads it, [`exact`]
+//! keeps its numbers as they are.
 
 mod exact;
+mod place;
 mod schema;
 mod value;
 
-use std::io::Read;
-
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, nearest::instead, printable};
-use schema::{Members, Schema, Shape};
+use crate::{
+    bounded,
+    failure::Failure,
+    nearest::{listed, nearest},
+    printable,
+};
+use place::Found;
+use schema::Schema;
 use value::Typed;
 
 pub(crate) use exact::{json, same};
@@ -29,15 +34,19 @@ pub(crate) struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     pub(crate) fn parse(word: &'a str) -> Result<Self, Failure> {
-        let (name, value) = word.split_once('=').unwrap_or_default();
+        let shown = printable::excerpt(word, 60);
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(Failure::usage(format!(
+                "`{shown}` has no value: write {shown}=…, or {shown}:=JSON"
+            )));
+        };
         let (name, value) = match name.strip_suffix(':') {
             Some(name) => (name, Typed::Json(value)),
             None => (name, Typed::Text(value)),
         };
         if name.is_empty() {
             return Err(Failure::usage(format!(
-                "`{}` has no name: write name=value, or name:=JSON",
-                printable::excerpt(word, 60)
+                "`{shown}` has no name: write name=value, or name:=JSON"
             )));
         }
         Ok(Self { name, value })
@@ -69,7 +78,14 @@ impl<'a> Pair<'a> {
 /// member `b` of the object `a`.
 #[cfg(test)]
 fn typed(pairs: &[String], schema: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-    over(Map::new(), &parse(pairs)?, schema)
+    over(Map::new(), &parse(pairs)?, schema).map(|filled| filled.arguments)
+}
+
+/// Arguments, and what may be wrong with them.
+pub(crate) struct Filled {
+    pub(crate) arguments: Map<String, Value>,
+    /// Names that were given and are not known, although ones like them are.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// Words as pairs.
@@ -83,55 +99,86 @@ pub(crate) fn over(
     mut arguments: Map<String, Value>,
     pairs: &[Pair<'_>],
     schema: &Map<String, Value>,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Filled, Failure> {
     let schema = Schema::new(schema);
     let mut places: Vec<Place<'_>> = Vec::new();
     for pair in pairs {
         if pair.name.matches('.').count() >= DEEPEST {
             return Err(pair.wrong("has too many dots: give it with --args"));
         }
-        let (path, shapes) =
-            place(&schema, &schema.members(), pair.name).map_err(|why| pair.wrong(&why))?;
-        if let Some(known) = places.iter_mut().find(|known| known.path == path) {
+        let found = place::find(&schema, &schema.members(), pair.name);
+        let found = found.map_err(|why| pair.wrong(&why))?;
+        let path = &found.path;
+        if let Some(known) = places.iter_mut().find(|known| known.found.path == *path) {
             known.typed.push(pair.value);
             continue;
         }
         for known in &places {
             let other = printable::excerpt(known.pair.name, 60);
-            if path.starts_with(&known.path) {
+            if path.starts_with(&known.found.path) {
                 let why = format!("is part of `{other}`, which is given, too");
                 return Err(pair.wrong(&why));
             }
-            if known.path.starts_with(&path) {
+            if known.found.path.starts_with(path) {
                 let why = format!("contains `{other}`, which is given, too");
                 return Err(pair.wrong(&why));
             }
         }
         places.push(Place {
             pair: *pair,
-            path,
-            shapes,
+            found,
             typed: vec![pair.value],
         });
     }
-    for place in places {
-        let value = value::value(&schema, &place.shapes, &place.typed)
-            .map_err(|why| place.pair.wrong(&why))?;
-        put(&mut arguments, &place.path, value);
+    let mut doubts = Vec::new();
+    for Place { pair, found, typed } in places {
+        let value = value::value(&schema, &found.shapes, &typed).map_err(|why| {
+            let instead = schema.in_json(&found.shapes, pair.name);
+            pair.wrong(&format!("{why}{instead}"))
+        })?;
+        place::put(&mut arguments, &found.path, value);
+        doubts.extend(doubt(pair.name, &found.near, pairs));
     }
-    Ok(arguments)
+    Ok(Filled { arguments, doubts })
 }
 
-/// Arguments that are all texts, as those of prompts.
-pub(crate) fn strings(pairs: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut arguments = Map::new();
-    for pair in parse(pairs)? {
-        let before = arguments.insert(pair.name.to_owned(), pair.text()?.into());
+/// What is said of a name that is not known where others are that it is like.
+fn doubt(name: &str, near: &[&str], pairs: &[Pair<'_>]) -> Option<String> {
+    let is_given = |near: &str| pairs.iter().any(|pair| pair.name == near);
+    let near: Vec<_> = near.iter().filter(|near| !is_given(near)).collect();
+    let near = listed(near.into_iter().copied());
+    (!near.is_empty()).then(|| {
+        let name = printable::excerpt(name, 60);
+        format!("`{name}` is sent, though it is not known there: did you mean {near}?")
+    })
+}
+
+/// The names that a schema knows.
+pub(crate) fn names(schema: &Map<String, Value>) -> Vec<&str> {
+    Schema::new(schema).members().names()
+}
+
+/// Arguments that are all texts, as those of prompts, on top of those that are there. `known` are
+/// the names that are known.
+pub(crate) fn texts(
+    mut arguments: Map<String, Value>,
+    pairs: &[Pair<'_>],
+    known: &[&str],
+) -> Result<Filled, Failure> {
+    let mut doubts = Vec::new();
+    let mut given = Map::new();
+    for pair in pairs {
+        let before = given.insert(pair.name.to_owned(), pair.text()?.into());
         if before.is_some() {
             return Err(pair.wrong("is given more than once"));
         }
+        if !known.contains(&pair.name) {
+            let near = nearest(pair.name, known.iter().copied());
+            doubts.extend(doubt(pair.name, &near, pairs));
+        }
     }
-    Ok(arguments)
+    arguments.extend(given);
+    Ok(Filled { arguments, doubts })
 }
 
 /// What `--args` gives: an object in JSON, `@FILE`, or `@-` for standard input.
@@ -147,14 +194,14 @@ pub(crate) fn given(args: Option<&str>) -> Result<Option<Map<String, Value>>, Fa
             ));
         }
         Some("-") => {
-            let mut text = String::new();
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Failure::usage(format!("--args: standard input: {error}")))?;
-            ("--args: standard input".to_owned(), text)
+            let place = "--args: standard input".to_owned();
+            let text = bounded::text(std::io::stdin().lock(), bounded::LARGEST)
+                .map_err(|error| Failure::usage(format!("{place}: {error}")))?;
+            (place, text)
         }
         Some(path) => {
             let place = format!("--args: {}", printable::line(path));
-            let text = std::fs::read_to_string(path)
+            let text = bounded::read(path.as_ref(), bounded::LARGEST)
                 .map_err(|error| Failure::usage(format!("{place}: {error}")))?;
             (place, text)
         }
@@ -188,358 +235,9 @@ pub(crate) fn kind(value: &Value) -> &'static str {
 struct Place<'a> {
     /// The first pair that names it.
     pair: Pair<'a>,
-    path: Vec<String>,
-    shapes: Vec<Shape<'a>>,
+    found: Found<'a>,
     typed: Vec<Typed<'a>>,
 }
 
-type Found<'a> = (Vec<String>, Vec<Shape<'a>>);
-
-/// Where a name leads to, and what the value there must be; the error goes on after the name.
-fn place<'a>(schema: &Schema<'a>, members: &Members<'a>, name: &str) -> Result<Found<'a>, String> {
-    let named = members.schemas(name);
-    if !named.is_empty() {
-        return Ok((vec![name.to_owned()], schema.shapes(&named)));
-    }
-    for (dot, _) in name.rmatch_indices('.') {
-        let (object, rest) = (&name[..dot], &name[dot + 1..]);
-        let named = members.schemas(object);
-        if named.is_empty() || rest.is_empty() {
-            continue;
-        }
-        let shapes = schema.shapes(&named);
-        if !shapes
-            .iter()
-            .any(|shape| matches!(shape, Shape::Object | Shape::Any))
-        {
-            let object = printable::excerpt(object, 60);
-            return Err(format!(
-                "does not exist: `{object}` is {}",
-                value::expected(&shapes)
-            ));
-        }
-        let (mut path, shapes) = place(schema, &schema.members_of(&named), rest)?;
-        path.insert(0, object.to_owned());
-        return Ok((path, shapes));
-    }
-    match members.are_all() {
-        true => Err(format!(
-            "does not exist: {}",
-            instead(name, &members.names())
-        )),
-        false => Ok((vec![name.to_owned()], schema.shapes(&members.others()))),
-    }
-}
-
-fn put(object: &mut Map<String, Value>, path: &[String], value: Value) {
-    match path {
-        [] => {}
-        [name] => _ = object.insert(name.clone(), value),
-        [name, rest @ ..] => {
-            let member = object.entry(name).or_insert(Value::Null);
-            if !member.is_object() {
-                *member = Value::Object(Map::new());
-            }
-            if let Value::Object(member) = member {
-                put(member, rest, value);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::failure::Exit;
-
-    fn schema() -> Map<String, Value> {
-        let schema = json!({
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["title"],
-            "properties": {
-                "title": {"type": "string"},
-                "copies": {"type": "integer", "minimum": 1},
-                "price": {"type": "number"},
-                "gift": {"type": "boolean"},
-                "size": {"enum": ["small", "large", 3, null, true]},
-                "tags": {"type": "array", "items": {"type": "string"}},
-                "counts": {"type": "array", "items": {"type": "integer"}},
-                "either": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "boolean"}]},
-                "maybe": {"type": ["string", "null"]},
-                "some": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
-                "few": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "boolean"}}]},
-                "buyer": {"anyOf": [{"$ref": "#/$defs/buyer"}, {"type": "null"}]},
-                "env": {"type": "object", "additionalProperties": {"type": "integer"}},
-                "any": {},
-                "a.b": {"type": "integer"},
-                "big": {"enum": [9007199254740992_u64, 9007199254740993_u64, 1.0]},
-                "deep": {"$ref": "#/$defs/deep"},
-            },
-            "$defs": {"deep": {"type": "array", "items": {"$ref": "#/$defs/deep"}}, "buyer": {
-                "type": "object",
-                "additionalProperties": false,
-                "properties": {
-                    "name": {"type": "string"},
-                    "age": {"type": "integer"},
-                    "home": {"type": "object", "properties": {"zip": {"type": "string"}}},
-                },
-            }},
-        });
-        schema.as_object().expect("an object").clone()
-    }
-
-    fn words(text: &[&str]) -> Vec<String> {
-        text.iter().map(|word| (*word).to_owned()).collect()
-    }
-
-    #[test]
-    fn values_are_what_the_schema_wants() {
-        for (pairs, expected) in [
-            (&["title=42"][..], json!({"title": "42"})),
-            (&["title=a=b"], json!({"title": "a=b"})),
-            (&["title="], json!({"title": ""})),
-            (&["title=@file"], json!({"title": "@file"})),
-            (
-                &["copies=9007199254740993"],
-                json!({"copies": 9007199254740993_u64}),
-            ),
-            (&["copies=2.0"], json!({"copies": 2})),
-            (&["price=2"], json!({"price": 2})),
-            (&["price=-0.5"], json!({"price": -0.5})),
-            (&["gift=yes"], json!({"gift": true})),
-            (&["gift=false"], json!({"gift": false})),
-            (&["size=large"], json!({"size": "large"})),
-            (&["size=3"], json!({"size": 3})),
-            (
-                &["big=9007199254740993"],
-                json!({"big": 9007199254740993_u64}),
-            ),
-            (&["big=1"], json!({"big": 1.0})),
-            (&["size=null"], json!({"size": null})),
-            (&["size=true"], json!({"size": true})),
-            (&["tags=a"], json!({"tags": ["a"]})),
-            (
-                &["tags=a,b", "gift=no", "tags=3"],
-                json!({"gift": false, "tags": ["a,b", "3"]}),
-            ),
-            (&[r#"tags=["a","b"]"#], json!({"tags": ["a", "b"]})),
-            (&["tags=[]"], json!({"tags": []})),
-            (&["counts=1", "counts=2"], json!({"counts": [1, 2]})),
-            (&["either=5"], json!({"either": 5})),
-            (&["either=true"], json!({"either": true})),
-            (&["either=yes"], json!({"either": "yes"})),
-            (&["either=5.5"], json!({"either": "5.5"})),
-            (&["maybe=null"], json!({"maybe": null})),
-            (&[r#"maybe:="null""#], json!({"maybe": "null"})),
-            (&["some=a"], json!({"some": "a"})),
-            (&["some=a", "some=b"], json!({"some": ["a", "b"]})),
-            (&["few=1"], json!({"few": 1})),
-            (&["few=true"], json!({"few": [true]})),
-            (&["buyer=null"], json!({"buyer": null})),
-            (
-                &[r#"buyer={"name":"Ada"}"#],
-                json!({"buyer": {"name": "Ada"}}),
-            ),
-            (
-                &["buyer.name=7", "buyer.age=7"],
-                json!({"buyer": {"name": "7", "age": 7}}),
-            ),
-            (
-                &["buyer.home.zip=01"],
-                json!({"buyer": {"home": {"zip": "01"}}}),
-            ),
-            (
-                &["buyer.home.door=3"],
-                json!({"buyer": {"home": {"door": 3}}}),
-            ),
-            (&["env.A.B=1"], json!({"env": {"A.B": 1}})),
-            (&["any=[1]"], json!({"any": [1]})),
-            (&["any=hello"], json!({"any": "hello"})),
-            (&["any.x=1"], json!({"any": {"x": 1}})),
-            (&["a.b=1"], json!({"a.b": 1})),
-            (&["title:=[1]"], json!({"title": [1]})),
-        ] {
-            match typed(&words(pairs), &schema()) {
-                Ok(arguments) => assert_eq!(Value::Object(arguments), expected, "{pairs:?}"),
-                Err(failure) => panic!("{pairs:?}: {failure}"),
-            }
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_told_with_what_would() {
-        for (pairs, parts) in [
-            (&["title"][..], &["`title`", "name=value"][..]),
-            (&["=x"], &["`=x`", "name=value"]),
-            (&[":=1"], &["`:=1`", "name=value"]),
-            (
-                &["titel=x"],
-                &["`titel` does not exist", "did you mean `title`?"],
-            ),
-            (&["frobnicate=x"], &["there are `title`, `copies`"]),
-            (
-                &["title=a", "title=b"],
-                &["`title` is given more than once"],
-            ),
-            (
-                &["copies=many"],
-                &["`copies` must be a whole number, not `many`"],
-            ),
-            (
-                &["copies=1.5"],
-                &["`copies` must be a whole number, not `1.5`"],
-            ),
-            (
-                &["copies=100000000000000000001"],
-                &["`copies` must be a whole number", "sent as 1e+20"],
-            ),
-            (&["price=1e400"], &["`price` must be a number", "too large"]),
-            (&["price=0x1"], &["must be a number, not `0x1`"]),
-            (&["gift=maybe"], &["must be true or false, not `maybe`"]),
-            (
-                &["size=huge"],
-                &["`small`, `large`, `3`, `null` or `true`, not `huge`"],
-            ),
-            (
-                &["counts=1", "counts=x"],
-                &["`counts` is a list, and each item must be a whole number"],
-            ),
-            (
-                &["counts=x"],
-                &["`counts` is a list, and each item must be a whole number"],
-            ),
-            (
-                &["tags=[draft]"],
-                &["`tags` must be a list, not `[draft]`", "column 2"],
-            ),
-            (&["tags=a", "tags=[]"], &["more than once", "whole list"]),
-            (
-                &["deep=x"],
-                &["`deep` is a list, and each item must be a list, not `x`"],
-            ),
-            (&["few=x"], &["must be a whole number or a list, not `x`"]),
-            (
-                &["buyer=Ada"],
-                &["must be an object in JSON or null, not `Ada`"],
-            ),
-            (&["buyer={name}"], &["an object in JSON", "column 2"]),
-            (
-                &["buyer.nam=Ada"],
-                &["`buyer.nam` does not exist", "did you mean `name`?"],
-            ),
-            (
-                &["title.x=1"],
-                &["`title.x` does not exist: `title` is a text"],
-            ),
-            (
-                &["buyer={}", "buyer.age=1"],
-                &["`buyer.age` is part of `buyer`"],
-            ),
-            (
-                &["buyer.age=1", "buyer={}"],
-                &["`buyer` contains `buyer.age`"],
-            ),
-            (&["copies:=x"], &["`copies` does not have JSON", "column 1"]),
-            (
-                &["copies:=1", "copies=1"],
-                &["`copies` is given more than once"],
-            ),
-            (
-                &["any=123456789012345678901234567890"],
-                &["`any` is a number", "as a text"],
-            ),
-            (&["ti\u{1b}tle=x"], &[r"`ti\u{1b}tle`"]),
-        ] {
-            let failure = typed(&words(pairs), &schema()).expect_err(&pairs.join(" "));
-            assert_eq!(failure.exit, Exit::Usage);
-            for part in parts {
-                assert!(failure.text.contains(part), "{part} is not in {failure}");
-            }
-        }
-    }
-
-    #[test]
-    fn dots_end_somewhere() {
-        let pair = format!("any{}=1", ".a".repeat(50_000));
-        let failure = typed(&[pair], &schema()).expect_err("too deep");
-        assert!(failure.text.contains("too many dots"), "{failure}");
-    }
-
-    #[test]
-    fn without_a_schema_values_are_json_or_texts() {
-        let pairs = words(&["a=1", "b=x", "c={\"d\":[]}", "e.f=true", "g=01"]);
-        let arguments = typed(&pairs, &Map::new()).expect("arguments");
-        let expected = json!({"a": 1, "b": "x", "c": {"d": []}, "e.f": true, "g": "01"});
-        assert_eq!(Value::Object(arguments), expected);
-        let none = json!({"type": "object", "additionalProperties": false});
-        let none = none.as_object().expect("an object");
-        let failure = typed(&words(&["a=1"]), none).expect_err("none are taken");
-        assert!(failure.text.contains("there are none"), "{failure}");
-    }
-
-    #[test]
-    fn pairs_go_over_what_is_there() {
-        let there = given(Some(
-            r#"{"title": "Dune", "buyer": {"name": "Ada", "age": 1}}"#,
-        ));
-        let there = there.expect("JSON").expect("given");
-        let pairs = words(&["title=Emma", "buyer.age=2", "env.x=1"]);
-        let arguments = over(there, &parse(&pairs).expect("pairs"), &schema()).expect("arguments");
-        assert_eq!(
-            Value::Object(arguments),
-            json!({"title": "Emma", "buyer": {"name": "Ada", "age": 2}, "env": {"x": 1}})
-        );
-    }
-
-    #[test]
-    fn prompts_take_texts() {
-        let arguments = strings(&words(&["n=1", r#"m:="a\nb""#])).expect("arguments");
-        assert_eq!(Value::Object(arguments), json!({"n": "1", "m": "a\nb"}));
-        for (pairs, part) in [
-            (&["n"][..], "name=value"),
-            (&["n:=1"], "`n` must be a text in JSON"),
-            (&["n=1", "n=2"], "`n` is given more than once"),
-        ] {
-            let failure = strings(&words(pairs)).expect_err(part);
-            assert!(failure.text.contains(part), "{failure}");
-        }
-    }
-
-    #[test]
-    fn args_are_an_object_in_json_or_in_a_file() {
-        assert!(given(None).expect("nothing").is_none());
-        let path = std::env::temp_dir().join(format!("antiphon-args-{}", std::process::id()));
-        std::fs::write(&path, "\u{feff}{\"a\": 1}").expect("written");
-        let at = format!("@{}", path.display());
-        let arguments = given(Some(&at)).expect("JSON").expect("given");
-        assert_eq!(Value::Object(arguments), json!({"a": 1}));
-        std::fs::write(&path, "{\"a\": 1,\n}").expect("written");
-        let failure = given(Some(&at)).expect_err("no JSON");
-        std::fs::remove_file(&path).expect("removed");
-        let name = path.display().to_string();
-        for part in [name.as_str(), "line 2 column 1"] {
-            assert!(failure.text.contains(part), "{part} is not in {failure}");
-        }
-        for (args, parts) in [
-            (
-                "{\"a\": }",
-                &["--args: this is not JSON", "line 1 column 7"][..],
-            ),
-            ("[1]", &["must be an object", "a list"]),
-            ("", &["this is not JSON"]),
-            ("@", &["file's name"]),
-            ("@/no/such/file", &["--args: /no/such/file: "]),
-            ("{\"a\": 1e999}", &["line 1"]),
-            ("{\"a\": 12345678901234567890123}", &["line 1 column 7"]),
-        ] {
-            let failure = given(Some(args)).expect_err(args);
-            assert_eq!(failure.exit, Exit::Usage);
-            for part in parts {
-                assert!(failure.text.contains(part), "{part} is not in {failure}");
-            }
-        }
-    }
-}
+mod tests;

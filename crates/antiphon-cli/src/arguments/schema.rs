@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
+use crate::printable;
+
 type Object = Map<String, Value>;
 
 /// So many subschemas are looked at to find one answer: a schema may refer to itself.
@@ -52,6 +54,18 @@ impl<'a> Schema<'a> {
             shapes.push(Shape::Any);
         }
         shapes
+    }
+
+    /// How a list of objects is written, if this is one; goes on after what is wrong.
+    pub(super) fn in_json(&self, shapes: &[Shape<'a>], name: &str) -> String {
+        let items = shapes.iter().find_map(|shape| match shape {
+            Shape::List(items) => *items,
+            _ => None,
+        });
+        match items.is_some_and(|items| self.shapes(&[items]).contains(&Shape::Object)) {
+            true => format!("; write {}:='[{{…}}]'", printable::excerpt(name, 60)),
+            false => String::new(),
+        }
     }
 
     /// What the schema as a whole says of members.

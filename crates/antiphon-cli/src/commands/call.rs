@@ -53,10 +53,12 @@ impl Call {
         let given = arguments::given(self.args.as_deref())?;
         let wanted = async move |session: &Session, words: &Words, name: String| {
             let mut all = given.unwrap_or_default();
-            let pairs = arguments::parse(&words.rest)?;
-            if !pairs.is_empty() {
+            if !words.rest.is_empty() {
                 let schema = schema(session, &words.place, &name).await?;
-                all = arguments::over(all, &pairs, &schema)?;
+                let known = schema.as_ref().map(arguments::names);
+                let pairs = super::pairs(words, known.as_deref())?;
+                let schema = schema.unwrap_or_default();
+                all = super::told(session, arguments::over(all, &pairs, &schema)?);
             }
             Ok(Wanted::Tool(name, all))
         };
@@ -64,17 +66,17 @@ impl Call {
     }
 }
 
-/// What the tool takes; anything if the server does not list it.
+/// What the tool takes; nothing is known of it if the server does not list it.
 async fn schema(
     session: &Session,
     place: &Place,
     name: &str,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Option<Map<String, Value>>, Failure> {
     let tools = match session.connection.tools().all().await {
         Ok(tools) => tools,
         Err(error) => return Err(session.failure(error).await),
     };
     completing::remember(place, Offered::Tools(&tools));
     let tool = tools.into_iter().find(|tool| tool.name == name);
-    Ok(tool.map(|tool| tool.input_schema).unwrap_or_default())
+    Ok(tool.map(|tool| tool.input_schema))
 }

@@ -15,7 +15,7 @@ use crate::{
     options::Connecting,
     printable,
     progress::Progress,
-    render,
+    render, say,
 };
 
 /// Listen for changes: a line for each, until Ctrl-C.
@@ -61,7 +61,7 @@ Examples:
   antiphon listen -- ./my-server
 
 Exit codes: 0 the time or the count is over, 130 interrupted; the others are those of
-`antiphon call`. A server that ends the subscription: 4.";
+`antiphon call`. A server that ends the subscription, or tells nothing of what was asked for: 4.";
 
 impl Listen {
     fn filter(&self, uris: &[String]) -> SubscriptionFilter {
@@ -104,14 +104,24 @@ impl Listen {
         filter: SubscriptionFilter,
         until: Option<Instant>,
     ) -> Result<(), Failure> {
-        let mut changes = match session.connection.listen(filter).await {
+        let mut changes = match session.connection.listen(filter.clone()).await {
             Ok(changes) => changes,
             Err(error) => return Err(session.failure(error).await),
         };
+        let (told, untold) = told(&filter, changes.acknowledged());
+        let what = printable::excerpt(&untold.join(", "), 400);
+        let untold = (!untold.is_empty()).then(|| format!("the server tells no changes of {what}"));
+        if let (true, Some(untold)) = (told.is_empty(), &untold) {
+            return Err(Failure::new(Exit::Protocol, untold));
+        }
         let acknowledged = serde_json::to_string(changes.acknowledged())?;
         tell!("antiphon: listening for {}", printable::line(&acknowledged));
+        if let Some(untold) = untold {
+            tell!("antiphon: {untold}");
+        }
         let mut left = self.count;
-        while left != Some(0) {
+        // Whoever reads only the first ones has heard enough.
+        while left != Some(0) && !say::is_over() {
             let over = async {
                 match until {
                     Some(until) => sleep_until(until).await,
@@ -154,4 +164,32 @@ impl Listen {
             (false, Some(uri)) => say!("{what} {}", printable::line(uri)),
         }
     }
+}
+
+/// Of what was asked for, what the server will tell of, and what not.
+fn told<'a>(
+    asked: &'a SubscriptionFilter,
+    acknowledged: &SubscriptionFilter,
+) -> (Vec<&'a str>, Vec<&'a str>) {
+    let told = parts(acknowledged);
+    parts(asked)
+        .into_iter()
+        .partition(|part| told.contains(part))
+}
+
+/// The lists by name, and the resources.
+fn parts(filter: &SubscriptionFilter) -> Vec<&str> {
+    let lists = [
+        (filter.tools_list_changed, "tools"),
+        (filter.prompts_list_changed, "prompts"),
+        (filter.resources_list_changed, "resources"),
+    ];
+    let lists = lists
+        .into_iter()
+        .filter(|(wanted, _)| *wanted == Some(true));
+    let uris = filter.resource_subscriptions.iter().flatten();
+    lists
+        .map(|(_, name)| name)
+        .chain(uris.map(String::as_str))
+        .collect()
 }

@@ -11,17 +11,22 @@ pub(crate) mod show;
 
 use std::sync::Arc;
 
+use antiphon::client::{Completed, ErrorKind};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
+use serde_json::{Map, Value};
 
 use crate::{
     answering::Desk,
-    calling::{Caller, Wanted, unless_interrupted},
+    arguments::{self, Filled, Pair},
+    calling::{Caller, Ended, Stopped, Wanted, unless_interrupted},
     completing,
     connect::{Session, Words},
     ending::Ending,
     failure::Failure,
+    nearest::{self, plain},
     options::{Asking, Connecting, Showing},
+    printable,
     progress::Progress,
     render::Style,
 };
@@ -38,6 +43,11 @@ pub(crate) struct At {
 impl At {
     fn words(&self, connecting: &Connecting) -> Result<Words, Failure> {
         Words::new(self.words.clone(), self.command.clone(), connecting)
+    }
+
+    /// Whether nothing at all was said.
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.command.is_empty()
     }
 
     /// What stands for the server.
@@ -99,7 +109,7 @@ impl Calling {
             progress,
             style,
         } = &prepared;
-        let place = words.place.clone();
+        let (place, called) = (words.place.clone(), name.clone());
         let opening = Session::open(place, &self.connecting, Some(desk), progress);
         let session = unless_interrupted(opening).await?;
         let ended = async {
@@ -110,6 +120,11 @@ impl Calling {
                 poll: self.connecting.timeout.poll,
             };
             let ended = caller.start(wanted).await;
+            let mut hint = None;
+            if may_be_unknown(&ended) {
+                let asking = async { Ok(meant(&session, what, &called).await) };
+                hint = unless_interrupted(asking).await.unwrap_or_default();
+            }
             let ending = Ending {
                 session: &session,
                 desk,
@@ -118,10 +133,67 @@ impl Calling {
                 save: self.asking.save.as_deref(),
                 typed: typed.as_deref(),
             };
-            ending.show(ended).await
+            let shown = ending.show(ended).await;
+            shown.map_err(|failure| match hint {
+                Some(hint) => failure.and(&hint),
+                None => failure,
+            })
         };
         let ended = ended.await;
         session.close().await;
         ended
     }
+}
+
+/// The words after the first as arguments; `known` are the names that are known, if any are.
+fn pairs<'a>(words: &'a Words, known: Option<&[&str]>) -> Result<Vec<Pair<'a>>, Failure> {
+    let pairs = arguments::parse(&words.rest);
+    pairs.map_err(|failure| match known {
+        None => failure,
+        Some([]) => failure.and("It takes no arguments"),
+        Some(names) => failure.and(&format!("It takes: {}", plain(names.iter().copied()))),
+    })
+}
+
+/// The arguments, after it was said what may be wrong with them.
+fn told(session: &Session, filled: Filled) -> Map<String, Value> {
+    for doubt in filled.doubts {
+        session.progress.line(&format!("antiphon: {doubt}"));
+    }
+    filled.arguments
+}
+
+/// Whether it may have ended like this because there is nothing of that name. Servers of the
+/// SDKs for TypeScript and Python say so in a result.
+fn may_be_unknown(ended: &Result<Ended, Stopped>) -> bool {
+    match ended {
+        Ok(Ended::Done(_, Completed::Tool(result))) => result.failed(),
+        Err(Stopped::Error(error)) => matches!(error.kind(), ErrorKind::Protocol(_)),
+        _ => false,
+    }
+}
+
+/// What somebody may have meant who called what the server does not have; nothing if it has it.
+async fn meant(session: &Session, what: &str, name: &str) -> Option<String> {
+    let connection = &session.connection;
+    let names: Vec<_> = match what {
+        "tool" => {
+            let tools = connection.tools().all().await.ok()?.into_iter();
+            tools.map(|tool| tool.name).collect()
+        }
+        "prompt" => {
+            let prompts = connection.prompts().all().await.ok()?.into_iter();
+            prompts.map(|prompt| prompt.name).collect()
+        }
+        _ => return None,
+    };
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let is_known = names.contains(&name);
+    (!is_known).then(|| {
+        let meant = nearest::meant(name, &names);
+        format!(
+            "The server has no {what} {}. {meant}",
+            printable::excerpt(name, 60)
+        )
+    })
 }

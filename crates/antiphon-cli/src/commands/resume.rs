@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use antiphon::client::{Clock, Error, ErrorKind, Paused};
-use clap::{Args, ValueHint};
+use clap::Args;
+use clap_complete::ArgValueCompleter;
 
 use super::{Calling, Prepared};
 use crate::{
     answering::{Answered, given},
     asked::Said,
     calling::{Caller, Ended, Stopped, Wanted, unless_interrupted},
+    completing,
     connect::Session,
     ending::{Ending, refused_state},
     failure::Failure,
@@ -30,7 +32,7 @@ use crate::{
 )]
 pub(crate) struct Resume {
     /// The file.
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(add = ArgValueCompleter::new(completing::paused_files))]
     file: PathBuf,
     /// Answers: KEY=VALUE, or QUESTION.KEY=VALUE.
     #[arg(value_name = "KEY=VALUE")]
@@ -118,8 +120,7 @@ impl Resume {
             Ok(claim) => match what {
                 What::Paused { paused } => go_on(&caller, &ending, claim, *paused).await,
                 What::Restart { restart } => {
-                    let said = remembered(restart.clone(), given);
-                    desk.remember(said);
+                    desk.remember(restart.answered.clone(), to_questions(&restart, given));
                     again(&caller, &ending, claim, &restart).await
                 }
             },
@@ -316,19 +317,16 @@ fn answered(mut paused: Paused, given: &[(String, Said)]) -> Result<Paused, Fail
     }
 }
 
-/// What was answered before, and what is now.
-fn remembered(restart: Restart, given: Vec<(String, Said)>) -> Vec<Answered> {
-    let Restart {
-        mut answered, open, ..
-    } = restart;
-    for (key, said) in given {
-        let question = open.iter().find(|(known, _)| *known == key);
-        answered.extend(question.map(|(_, question)| Answered {
+/// What is answered now, with the questions.
+fn to_questions(restart: &Restart, given: Vec<(String, Said)>) -> Vec<Answered> {
+    let given = given.into_iter().filter_map(|(key, said)| {
+        let (_, question) = restart.open.iter().find(|(known, _)| *known == key)?;
+        Some(Answered {
             question: question.clone(),
             said,
-        }));
-    }
-    answered
+        })
+    });
+    given.collect()
 }
 
 /// Speaks with the server as before, unless told otherwise.

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
+use clap_complete::ArgValueCompleter;
 
 use crate::{
-    command_line,
+    command_line, completing,
     failure::Failure,
     paused::{Saved, What, Whom},
     printable, questions,
     render::{self, Style},
+    target::{self, Environment, Place},
 };
 
 /// Show the call in a file: who asked what, and how to go on.
@@ -17,7 +19,7 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {
     /// The file.
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(add = ArgValueCompleter::new(completing::paused_files))]
     file: PathBuf,
     /// Print JSON: kind, server, call, round, questions, answered, resume.
     #[arg(long)]
@@ -37,7 +39,7 @@ impl Show {
         let resume = command_line::resume(&self.file, &saved, None);
         let server = match &saved.what {
             What::Paused { paused } => paused.server().to_string(),
-            What::Restart { .. } => whom(&saved.target),
+            What::Restart { .. } => whom(&saved),
         };
         let style = Style::of_stdout();
         let (round, answered) = progress(&saved.what);
@@ -94,11 +96,17 @@ fn progress(what: &What) -> (u32, Vec<String>) {
     }
 }
 
-/// A server by what is stored of it.
-pub(crate) fn whom(whom: &Whom) -> String {
-    match whom {
+/// A server by what is stored of it; of a name, also where it goes now.
+fn whom(saved: &Saved) -> String {
+    match &saved.target {
         Whom::Url(url) | Whom::UrlWithQuery(url) => url.clone(),
-        Whom::Name(name) => name.clone(),
+        Whom::Name(name) => {
+            let config = saved.with.config.as_deref();
+            match target::find_in(name, config, &Environment::of_process()) {
+                Ok((Place::Named(named), _)) => format!("{name} ({})", named.server.shown()),
+                _ => name.clone(),
+            }
+        }
         Whom::Command { words, .. } => words.join(" "),
     }
 }

@@ -1,7 +1,7 @@
 //! bash, which cuts words at `:` and `=`: it hands over the line instead, and gets back what
 //! comes after the cut.
 
-use std::{borrow::Cow, ffi::OsString, io, path::Path};
+use std::{ffi::OsString, io, path::Path};
 
 use clap_complete::{engine, env::EnvCompleter};
 
@@ -60,22 +60,12 @@ complete -o bashdefault -o default -F _{name} {bin}
         let cut = cut(line.current(), &breaks).to_owned();
         let words = line.words.into_iter().map(OsString::from).collect();
         let candidates = engine::complete(command, words, line.at, cwd)?;
-        let candidates = candidates.iter().map(|candidate| candidate.get_value());
-        let candidates: Vec<_> = candidates.map(|word| word.to_string_lossy()).collect();
-        for word in without_options(&candidates) {
-            writeln!(buffer, "{}", word.strip_prefix(&cut).unwrap_or(word))?;
+        for candidate in candidates {
+            let word = candidate.get_value().to_string_lossy();
+            writeln!(buffer, "{}", word.strip_prefix(&cut).unwrap_or(&word))?;
         }
         Ok(())
     }
-}
-
-/// Options are only shown where there is nothing else: bash shows all candidates alike.
-fn without_options<'a>(candidates: &'a [Cow<'a, str>]) -> Vec<&'a str> {
-    let (options, words): (Vec<_>, Vec<_>) = candidates
-        .iter()
-        .map(Cow::as_ref)
-        .partition(|word| word.starts_with('-'));
-    if words.is_empty() { options } else { words }
 }
 
 /// The part of a word that bash does not replace.
@@ -101,16 +91,6 @@ mod tests {
         ] {
             assert_eq!(cut(word, breaks), expected, "{word}");
         }
-    }
-
-    #[test]
-    fn options_do_not_hide_words() {
-        let of = |words: &[&'static str]| {
-            let words: Vec<_> = words.iter().map(|word| Cow::from(*word)).collect();
-            without_options(&words).join(" ")
-        };
-        assert_eq!(of(&["shop", "--json", "-h"]), "shop");
-        assert_eq!(of(&["--json", "-h"]), "--json -h");
     }
 
     /// The script, in a bash of this machine, with a program that says what it was told.

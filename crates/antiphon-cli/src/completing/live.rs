@@ -5,6 +5,7 @@ use std::time::Duration;
 use antiphon::{
     Client, Http, Stdio,
     client::{Connection, Error, Stderr},
+    types::CompleteRequestParams,
 };
 use tokio::time::timeout;
 
@@ -19,11 +20,36 @@ const GRACE: Duration = Duration::from_millis(100);
 const PROBE: Duration = Duration::from_millis(700);
 
 /// What a server offers, kept for the next time; `None` if that cannot be had in time.
+pub(super) fn list(place: &Place, kind: Kind, environment: &Environment) -> Option<Vec<Offer>> {
+    let offers = asked(place, environment, async |connection| {
+        ask(connection, kind).await
+    })?;
+    _ = offers::keep(place, kind, &offers, environment);
+    Some(offers)
+}
+
+/// How an argument could go on, as the server says; `None` if that cannot be had in time.
+pub(super) fn complete(
+    place: &Place,
+    params: CompleteRequestParams,
+    environment: &Environment,
+) -> Option<Vec<String>> {
+    asked(place, environment, async |connection| {
+        let completed = connection.complete(params).await?;
+        Ok(completed.completion.values)
+    })
+}
+
+/// What a server answers, if it may be asked.
 ///
 /// A command on the command line is not started: it may be half written. What a project's file
 /// names is not, either, nor sent anything, unless somebody used that very server before: to press
 /// Tab in a directory that came from elsewhere must not run what is in it.
-pub(super) fn list(place: &Place, kind: Kind, environment: &Environment) -> Option<Vec<Offer>> {
+fn asked<T>(
+    place: &Place,
+    environment: &Environment,
+    question: impl AsyncFnOnce(&Connection) -> Result<T, Error>,
+) -> Option<T> {
     let may_be_asked = match place {
         Place::Url(_) => true,
         Place::Command(_) => false,
@@ -36,17 +62,15 @@ pub(super) fn list(place: &Place, kind: Kind, environment: &Environment) -> Opti
         .enable_all()
         .build()
         .ok()?;
-    let offers = runtime.block_on(async {
+    runtime.block_on(async {
         let asked = async {
             let connection = connect(place, environment).await?;
-            let offers = ask(&connection, kind).await;
+            let answer = question(&connection).await;
             _ = timeout(2 * GRACE, connection.close()).await;
-            offers.ok()
+            answer.ok()
         };
         timeout(LIMIT, asked).await.ok().flatten()
-    })?;
-    _ = offers::keep(place, kind, &offers, environment);
-    Some(offers)
+    })
 }
 
 async fn connect(place: &Place, environment: &Environment) -> Option<Connection> {

@@ -11,9 +11,11 @@ mod offers;
 
 use std::{ffi::OsStr, path::Path, process};
 
+use antiphon::types::CompleteRequestParams;
 use clap::{Args, CommandFactory, ValueEnum, builder::PossibleValue};
 use clap_complete::{
-    CompleteEnv, CompletionCandidate,
+    CompleteEnv, CompletionCandidate, PathCompleter,
+    engine::ValueCompleter,
     env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh},
 };
 
@@ -58,7 +60,7 @@ pub(crate) struct Completions {
 const EXAMPLES: &str = "\
 Examples: one of these lines in the file that your shell reads when it starts
   source <(antiphon completions bash)                         ~/.bashrc
-  source <(antiphon completions zsh)                          ~/.zshrc
+  source <(antiphon completions zsh)                          ~/.zshrc, after compinit
   antiphon completions fish | source                          ~/.config/fish/config.fish
   antiphon completions powershell | Out-String | Invoke-Expression
                                                               $PROFILE
@@ -124,6 +126,12 @@ fn script(shell: Shell, program: &str) -> Result<String, Failure> {
 pub(crate) fn answer(command: fn() -> clap::Command) {
     let completers: [&dyn EnvCompleter; 5] = [&Bash, &Elvish, &Fish, &Powershell, &Zsh];
     let cwd = std::env::current_dir().ok();
+    let line = Line::of_process();
+    let is_option = line.is_some_and(|line| line.current().starts_with('-'));
+    let command = || match is_option {
+        true => command(),
+        false => words_first(command()),
+    };
     let answered = CompleteEnv::with_factory(command)
         .var(VARIABLE)
         .shells(Shells(&completers))
@@ -132,6 +140,28 @@ pub(crate) fn answer(command: fn() -> clap::Command) {
     if !matches!(answered, Ok(false)) {
         process::exit(0);
     }
+}
+
+/// The command with options that are offered only where there is nothing else: shells show all
+/// candidates alike.
+fn words_first(mut command: clap::Command) -> clap::Command {
+    // Only then has it all of them.
+    command.build();
+    let hidden = |arg: clap::Arg| match arg.is_positional() {
+        true => arg,
+        false => arg.hide(true),
+    };
+    let command = command.mut_args(hidden);
+    command.mut_subcommands(|command| command.mut_args(hidden))
+}
+
+/// Completes the file of a call that waits, and directories, in which there may be one.
+pub(crate) fn paused_files(current: &OsStr) -> Vec<CompletionCandidate> {
+    let is_paused = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        path.is_file() && name.to_string_lossy().ends_with(".paused.json")
+    };
+    PathCompleter::any().filter(is_paused).complete(current)
 }
 
 /// Completes a positional word of any command: the server, what it offers, arguments of that.
@@ -143,6 +173,7 @@ pub(crate) fn words(current: &OsStr) -> Vec<CompletionCandidate> {
     Completer {
         environment: &Environment::of_process(),
         list: live::list,
+        complete: live::complete,
     }
     .candidates(current, &position)
 }
@@ -152,6 +183,8 @@ struct Completer<'a> {
     environment: &'a Environment,
     /// Asks a server what it offers.
     list: fn(&Place, Kind, &Environment) -> Option<Vec<Offer>>,
+    /// Asks a server how an argument could go on.
+    complete: fn(&Place, CompleteRequestParams, &Environment) -> Option<Vec<String>>,
 }
 
 impl Completer<'_> {
@@ -181,10 +214,27 @@ impl Completer<'_> {
                 .iter()
                 .filter_map(|offer| candidate(current, &offer.name, offer.about.as_deref()))
                 .collect(),
-            [name, given @ ..] => match offers.iter().find(|offer| offer.name == *name) {
-                Some(offer) => arguments(current, offer, given),
-                None => Vec::new(),
-            },
+            [name, given @ ..] => {
+                let Some(offer) = offers.iter().find(|offer| offer.name == *name) else {
+                    return Vec::new();
+                };
+                match current.split_once('=') {
+                    None => arguments(current, offer, given),
+                    Some((argument, typed)) => {
+                        let values = match kind {
+                            Kind::Prompts => {
+                                let wanted = question(offer, argument, typed, given);
+                                wanted.and_then(|it| (self.complete)(&place, it, self.environment))
+                            }
+                            _ => offer.values(argument).map(<[_]>::to_vec),
+                        };
+                        let values = values.unwrap_or_default().into_iter();
+                        values
+                            .filter_map(|it| candidate(current, &format!("{argument}={it}"), None))
+                            .collect()
+                    }
+                }
+            }
         }
     }
 
@@ -205,18 +255,22 @@ fn named(
         .collect()
 }
 
-/// `name=`, or after that the values that a schema knows.
+/// How to ask what an argument of a prompt could be.
+fn question(
+    offer: &Offer,
+    argument: &str,
+    typed: &str,
+    given: &[String],
+) -> Option<CompleteRequestParams> {
+    let mut known = offer.arguments.iter();
+    known.find(|known| known.name == argument)?;
+    let wanted = CompleteRequestParams::prompt(&offer.name, argument, typed);
+    let given = given.iter().filter_map(|word| word.split_once('='));
+    Some(given.fold(wanted, |wanted, (name, value)| wanted.known(name, value)))
+}
+
+/// `name=`, of what is not given yet.
 fn arguments(current: &str, offer: &Offer, given: &[String]) -> Vec<CompletionCandidate> {
-    if let Some((name, _)) = current.split_once('=') {
-        let mut known = offer.arguments.iter();
-        let values = known.find(|argument| argument.name == name);
-        let values = values.map(|argument| argument.values.as_slice());
-        return values
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|value| candidate(current, &format!("{name}={value}"), None))
-            .collect();
-    }
     let is_given = |name: &str| {
         let mut given = given.iter().filter_map(|word| word.split_once('='));
         given.any(|(known, _)| known == name)

@@ -62,6 +62,15 @@ pub(super) struct Offer {
     pub(super) arguments: Vec<Argument>,
 }
 
+impl Offer {
+    /// The values that an argument can have, if they are known.
+    pub(super) fn values(&self, argument: &str) -> Option<&[String]> {
+        let mut arguments = self.arguments.iter();
+        let argument = arguments.find(|it| it.name == argument)?;
+        Some(&argument.values)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Argument {
     pub(super) name: String,

@@ -44,6 +44,7 @@ impl Desk {
         let completer = Completer {
             environment: &self.environment(),
             list: asked,
+            complete: completed,
         };
         let candidates = completer.candidates(line.current(), &position);
         let words = candidates.iter().map(CompletionCandidate::get_value);
@@ -84,9 +85,18 @@ fn asked(place: &Place, kind: Kind, _: &Environment) -> Option<Vec<Offer>> {
             offer("order; reboot", &[]),
             offer("-order", &[]),
         ],
-        Kind::Prompts => vec![offer("brief", &[("topic", &[])])],
+        Kind::Prompts => vec![offer("brief", &[("topic", &[]), ("tone", &[])])],
         Kind::Resources => vec![offer("shop://books/1", &[]), offer("shop://b?x&y", &[])],
     })
+}
+
+/// What servers say of how an argument goes on: what was asked of them.
+fn completed(_: &Place, asked: CompleteRequestParams, _: &Environment) -> Option<Vec<String>> {
+    let asked = serde_json::to_value(asked).expect("JSON");
+    let typed = asked["argument"]["value"].as_str().expect("text");
+    let known = &asked["context"]["arguments"]["tone"];
+    let known = known.as_str().unwrap_or("plain");
+    Some(vec![format!("{typed}-{known}"), "other".to_owned()])
 }
 
 #[test]
@@ -134,8 +144,57 @@ fn then_come_arguments() {
         desk.completes("antiphon call shop order binding=h|"),
         ["binding=hard"]
     );
-    assert_eq!(desk.completes("antiphon prompt shop brief t|"), ["topic="]);
+    assert_eq!(
+        desk.completes("antiphon prompt shop brief top|"),
+        ["topic="]
+    );
     assert_eq!(desk.completes("antiphon call shop other |"), [""; 0]);
+}
+
+#[test]
+fn of_prompts_the_server_knows_the_values() {
+    let desk = Desk::new("prompts");
+    for (text, expected) in [
+        (
+            "antiphon prompt shop brief topic=b|",
+            &["topic=b-plain"][..],
+        ),
+        (
+            "antiphon prompt shop brief topic=|",
+            &["topic=-plain", "topic=other"],
+        ),
+        (
+            "antiphon prompt shop brief tone=dry topic=b|",
+            &["topic=b-dry"],
+        ),
+        ("antiphon prompt shop brief colour=b|", &[]),
+    ] {
+        assert_eq!(desk.completes(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn options_are_shown_where_there_is_nothing_else() {
+    let program = || crate::Cli::command();
+    let offered = |mut command: clap::Command, words: &[&str]| {
+        let words: Vec<_> = words.iter().map(Into::into).collect();
+        let at = words.len() - 1;
+        let found = clap_complete::engine::complete(&mut command, words, at, None);
+        let found = found.expect("candidates").into_iter();
+        let words = found.map(|it| it.get_value().to_string_lossy().into_owned());
+        words.collect::<Vec<_>>()
+    };
+    let commands = offered(words_first(program()), &["antiphon", ""]);
+    assert!(commands.contains(&"call".to_owned()), "{commands:?}");
+    assert!(commands.iter().all(|word| !word.starts_with('-')));
+    let alone = offered(words_first(program()), &["antiphon", "keygen", ""]);
+    assert!(alone.contains(&"--out".to_owned()), "{alone:?}");
+    let options = offered(program(), &["antiphon", "call", "--lo"]);
+    assert_eq!(options, ["--log"]);
+    let levels = offered(words_first(program()), &["antiphon", "call", "--log", "e"]);
+    assert_eq!(levels, ["error", "emergency"]);
+    let versions = offered(program(), &["antiphon", "call", "--protocol=2026"]);
+    assert_eq!(versions, ["--protocol=2026-07-28"]);
 }
 
 #[test]

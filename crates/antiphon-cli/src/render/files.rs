@@ -101,6 +101,20 @@ const KINDS: [(&str, &str); 51] = [
     ("application/octet-stream", "bin"),
 ];
 
+/// The same for texts that came as bytes. Programs look for such files, by names like `package.json`:
+/// theirs have a number.
+const TEXTS: [(&str, &str); 9] = [
+    ("text/plain", "txt"),
+    ("text/markdown", "md"),
+    ("text/html", "html"),
+    ("text/xml", "xml"),
+    ("application/xml", "xml"),
+    ("application/json", "json"),
+    ("application/yaml", "yaml"),
+    ("application/x-yaml", "yaml"),
+    ("text/yaml", "yaml"),
+];
+
 /// Why there is no file.
 #[derive(Debug)]
 pub(super) enum Unsaved {
@@ -199,14 +213,16 @@ impl Name {
 
     /// The name keeps its end only if that is the end of a kind that is known here.
     fn of_its_own(name: &str, mime_type: &str) -> Self {
-        let known = |end: &str| KINDS.iter().any(|(_, it)| it.eq_ignore_ascii_case(end));
+        let extension = extension(mime_type);
+        let is_text = has_end(&TEXTS, extension);
+        let known = |end: &str| has_end(&KINDS, end) || is_text && has_end(&TEXTS, end);
         let (stem, extension) = match name.rsplit_once('.') {
             Some((stem, end)) if !stem.is_empty() && known(end) => (stem, end),
-            _ => (name, extension(mime_type)),
+            _ => (name, extension),
         };
         Self {
             stem: stem.to_owned(),
-            first: None,
+            first: has_end(&TEXTS, extension).then_some(1),
             extension: extension.to_owned(),
         }
     }
@@ -226,9 +242,21 @@ impl Name {
 /// What files of this type end with.
 fn extension(mime_type: &str) -> &'static str {
     let essence = mime_type.split(';').next().unwrap_or_default().trim();
-    let mut kinds = KINDS.iter();
-    let kind = kinds.find(|(it, _)| it.eq_ignore_ascii_case(essence));
-    kind.map_or("bin", |(_, extension)| extension)
+    let essence = essence.to_ascii_lowercase();
+    let mut kinds = KINDS.iter().chain(&TEXTS);
+    if let Some((_, extension)) = kinds.find(|(it, _)| *it == essence) {
+        return extension;
+    }
+    match essence.rsplit_once('+') {
+        Some((_, "json")) => "json",
+        Some((_, "xml")) => "xml",
+        _ if essence.starts_with("text/") => "txt",
+        _ => "bin",
+    }
+}
+
+fn has_end(kinds: &[(&str, &str)], end: &str) -> bool {
+    kinds.iter().any(|(_, it)| it.eq_ignore_ascii_case(end))
 }
 
 /// What a URI ends with, without query and fragment.
@@ -388,6 +416,31 @@ mod tests {
         _ = tool("a", &image, &directory.style());
         assert!(directory.names().ends_with(&["a.pdf".to_owned()]));
         assert_eq!(directory.names()[..2], ["a-1.gif", "a-2.gif"]);
+    }
+
+    #[test]
+    fn texts_end_like_texts_and_no_program_looks_for_them() {
+        for (uri, mime_type, expected) in [
+            ("x://a/notes.txt", "text/plain", "notes-1.txt"),
+            ("x://a/notes", "text/plain; charset=utf-8", "notes-1.txt"),
+            ("x://a/package.json", "application/json", "package-1.json"),
+            ("x://a/README.md", "text/markdown", "README-1.md"),
+            ("x://a/data", "application/ld+json", "data-1.json"),
+            ("x://a/feed", "application/atom+xml", "feed-1.xml"),
+            ("x://a/run.sh", "text/x-shellscript", "run.sh-1.txt"),
+            ("x://a/table.csv", "text/csv", "table.csv"),
+            ("x://a/package.json", "image/png", "package.json.png"),
+            (
+                "x://a/package.json",
+                "application/x-unheard-of",
+                "package.json.bin",
+            ),
+        ] {
+            let directory = Directory::new();
+            let mut files = Files::new("it", Some(&directory.0));
+            files.save(Some(uri), mime_type, "AA==").unwrap();
+            assert_eq!(directory.names(), [expected], "{uri} {mime_type}");
+        }
     }
 
     #[cfg(unix)]

@@ -6,7 +6,7 @@ use antiphon::{
     client::Step,
     types::{
         Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, ServerCapabilities,
-        Tool, ToolAnnotations, Version,
+        TaskSupport, Tool, ToolAnnotations, Version,
     },
 };
 use console::measure_text_width;
@@ -88,10 +88,7 @@ impl Era {
 
 /// As people read it.
 pub(crate) fn inspect(server: &Inspected, style: &Style) -> String {
-    let mut sheet = Sheet {
-        style,
-        text: String::new(),
-    };
+    let mut sheet = Sheet::new(style);
     sheet.about(server);
     if let Some(tools) = &server.tools {
         sheet.section("Tools");
@@ -117,16 +114,32 @@ pub(crate) fn inspect(server: &Inspected, style: &Style) -> String {
     sheet.text.trim_end().to_owned()
 }
 
+/// Servers, each with where it goes and the file that names it.
+pub(crate) fn servers(
+    rows: impl Iterator<Item = (String, String, String)>,
+    style: &Style,
+) -> String {
+    let mut sheet = Sheet::new(style);
+    let entries = rows.map(|(name, kind, description)| Entry {
+        name,
+        kind,
+        description,
+        arguments: Vec::new(),
+    });
+    sheet.entries(entries.collect(), "");
+    sheet.text.trim_end().to_owned()
+}
+
 /// A line of a list, and the lines that belong to it.
-struct Entry {
+pub(super) struct Entry {
     name: String,
     /// What it takes or is, in a few words.
     kind: String,
     description: String,
-    arguments: Vec<Self>,
+    pub(super) arguments: Vec<Self>,
 }
 
-fn of_tool(tool: &Tool) -> Entry {
+pub(super) fn of_tool(tool: &Tool) -> Entry {
     let root = &tool.input_schema;
     let required = root.get("required").and_then(Value::as_array);
     let is_required = |name: &str| {
@@ -144,7 +157,7 @@ fn of_tool(tool: &Tool) -> Entry {
     let hints = tool.annotations.as_ref();
     let title = hints.and_then(|hints| hints.title.as_deref());
     let said = [tool.description.as_deref(), tool.title.as_deref(), title];
-    let words = hints.map(words).unwrap_or_default();
+    let words = words(tool);
     Entry {
         name: printable::excerpt(&tool.name, NAME),
         kind: String::new(),
@@ -157,7 +170,15 @@ fn of_tool(tool: &Tool) -> Entry {
 }
 
 /// What a tool says of its behaviour, and does not leave open.
-fn words(hints: &ToolAnnotations) -> Vec<&'static str> {
+pub(super) fn words(tool: &Tool) -> Vec<&'static str> {
+    let execution = tool.execution.as_ref();
+    let needs_task = execution.is_some_and(|how| how.task_support == Some(TaskSupport::Required));
+    let hints = tool.annotations.as_ref().map(hints);
+    let task = needs_task.then_some("needs a task");
+    hints.into_iter().flatten().chain(task).collect()
+}
+
+fn hints(hints: &ToolAnnotations) -> Vec<&'static str> {
     let words = [
         (hints.read_only_hint, "read-only", None),
         (
@@ -176,7 +197,7 @@ fn words(hints: &ToolAnnotations) -> Vec<&'static str> {
     said.collect()
 }
 
-fn of_prompt(prompt: &Prompt) -> Entry {
+pub(super) fn of_prompt(prompt: &Prompt) -> Entry {
     let argument = |argument: &PromptArgument| Entry {
         name: printable::excerpt(&argument.name, NAME),
         kind: match argument.required {
@@ -220,7 +241,7 @@ fn of_template(template: &ResourceTemplate) -> Entry {
     }
 }
 
-fn listed<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {
+pub(super) fn listed<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let words = words.into_iter().flatten();
     let words = words.map(|word| printable::excerpt(word, NAME));
     words.collect::<Vec<_>>().join(", ")
@@ -274,13 +295,20 @@ fn capabilities(of: &ServerCapabilities) -> String {
 }
 
 /// What is shown, line by line.
-struct Sheet<'a> {
+pub(super) struct Sheet<'a> {
     style: &'a Style,
-    text: String,
+    pub(super) text: String,
 }
 
-impl Sheet<'_> {
-    fn bold(&self, text: &str) -> String {
+impl<'a> Sheet<'a> {
+    pub(super) fn new(style: &'a Style) -> Self {
+        Self {
+            style,
+            text: String::new(),
+        }
+    }
+
+    pub(super) fn bold(&self, text: &str) -> String {
         paint(&[Span::new(text, Face::BOLD)], self.style.colour)
     }
 
@@ -308,23 +336,28 @@ impl Sheet<'_> {
         }
         if let Some(instructions) = &server.instructions {
             self.section("Instructions");
-            let room = self.style.width.saturating_sub(BELOW).max(1);
-            let room = Some(room).filter(|_| self.style.terminal);
-            let instructions = printable::block_within(instructions.trim_end(), room);
-            _ = writeln!(self.text, "{instructions}");
+            self.quote(instructions);
         }
     }
 
-    fn section(&mut self, heading: &str) {
+    /// A text of the server's, as long as it is.
+    pub(super) fn quote(&mut self, text: &str) {
+        let room = self.style.width.saturating_sub(BELOW).max(1);
+        let room = Some(room).filter(|_| self.style.terminal);
+        let text = printable::block_within(text.trim_end(), room);
+        _ = writeln!(self.text, "{text}");
+    }
+
+    pub(super) fn section(&mut self, heading: &str) {
         let heading = self.bold(heading);
         _ = write!(self.text, "\n{heading}\n");
     }
 
-    fn fact(&mut self, name: &str, value: &str) {
+    pub(super) fn fact(&mut self, name: &str, value: &str) {
         self.hang(&format!("  {name:<12}  "), value);
     }
 
-    fn entries(&mut self, entries: Vec<Entry>, none: &str) {
+    pub(super) fn entries(&mut self, entries: Vec<Entry>, none: &str) {
         if entries.is_empty() {
             _ = writeln!(self.text, "  {none}");
         }
@@ -386,13 +419,13 @@ fn columns(entries: &[Entry]) -> (usize, usize) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{from_value, json};
 
     use super::super::tests::{HOSTILE, at_a_terminal, is_harmless, piped};
     use super::*;
 
-    fn shop() -> Inspected {
+    pub(in crate::render) fn shop() -> Inspected {
         let tools = json!([
             {
                 "name": "order_book",
@@ -414,6 +447,7 @@ mod tests {
             {
                 "name": "list", "title": "The list", "inputSchema": { "type": "object" },
                 "annotations": { "readOnlyHint": true, "idempotentHint": true },
+                "execution": { "taskSupport": "required" },
             },
         ]);
         let resources = json!([
@@ -488,7 +522,7 @@ Tools
       title   string, required            As it stands on the cover.
       copies  integer, 1 to 9, default 1
       wrap    paper | none
-  list        [read-only, idempotent] The list
+  list        [read-only, idempotent, needs a task] The list
 
 Prompts
   brief  A brief.

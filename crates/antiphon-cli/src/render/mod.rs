@@ -8,9 +8,10 @@
 mod content;
 mod files;
 pub(crate) mod inspect;
+pub(crate) mod item;
 mod json;
 mod markdown;
-mod schema;
+pub(crate) mod schema;
 mod spans;
 
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ const LONGEST: usize = 60;
 const DEEPEST: usize = 6;
 
 /// Its type, what limits it, and its default.
-pub(super) fn describe(schema: &Value, root: &Map<String, Value>, required: bool) -> String {
+pub(crate) fn describe(schema: &Value, root: &Map<String, Value>, required: bool) -> String {
     let target = referred(schema, root).unwrap_or(schema);
     let mut words = vec![kind(schema, root, DEEPEST)];
     words.extend(limits(target));
@@ -28,7 +28,7 @@ pub(super) fn describe(schema: &Value, root: &Map<String, Value>, required: bool
 }
 
 /// What is said of it.
-pub(super) fn description<'a>(schema: &'a Value, root: &'a Map<String, Value>) -> Option<&'a str> {
+pub(crate) fn description<'a>(schema: &'a Value, root: &'a Map<String, Value>) -> Option<&'a str> {
     let text = |schema: &'a Value, name| schema.get(name).and_then(Value::as_str);
     let target = referred(schema, root);
     text(schema, "description")
@@ -43,15 +43,18 @@ fn kind(schema: &Value, root: &Map<String, Value>, depth: usize) -> String {
         return "…".to_owned();
     };
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return listed(values.iter().map(value), " | ");
+        // The titles of older revisions.
+        let titles = schema.get("enumNames").and_then(Value::as_array);
+        let title = |at: usize| titles.and_then(|titles| titles.get(at)?.as_str());
+        let values = values.iter().enumerate();
+        return listed(values.map(|(at, it)| titled(it, title(at))), " | ");
     }
     if let Some(only) = schema.get("const") {
-        return value(only);
+        return titled(only, schema.get("title").and_then(Value::as_str));
     }
     for name in ["oneOf", "anyOf"] {
         if let Some(branches) = schema.get(name).and_then(Value::as_array) {
-            let constants = branches.iter().all(|branch| branch.get("const").is_some());
-            let by = if constants { " | " } else { " or " };
+            let by = if are_values(branches) { " | " } else { " or " };
             return listed(branches.iter().map(|it| kind(it, root, depth)), by);
         }
     }
@@ -75,6 +78,9 @@ fn kind(schema: &Value, root: &Map<String, Value>, depth: usize) -> String {
 
 fn typed(name: &str, schema: &Value, root: &Map<String, Value>, depth: usize) -> String {
     match (name, schema.get("items"), schema.get("properties")) {
+        ("array", Some(items), _) if is_choice(items) => {
+            format!("some of {}", kind(items, root, depth))
+        }
         ("array", Some(items), _) => format!("array of {}", kind(items, root, depth)),
         ("object", _, Some(Value::Object(properties))) if !properties.is_empty() => {
             let names = properties
@@ -88,6 +94,17 @@ fn typed(name: &str, schema: &Value, root: &Map<String, Value>, depth: usize) ->
         },
         _ => printable::excerpt(name, LONGEST),
     }
+}
+
+/// Whether it lists all its values.
+fn is_choice(schema: &Value) -> bool {
+    let branches = ["oneOf", "anyOf"].map(|name| schema.get(name).and_then(Value::as_array));
+    let mut branches = branches.into_iter().flatten();
+    schema.get("enum").is_some() || branches.any(|branches| are_values(branches))
+}
+
+fn are_values(branches: &[Value]) -> bool {
+    branches.iter().all(|branch| branch.get("const").is_some())
 }
 
 /// What limits it.
@@ -142,6 +159,15 @@ fn value(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => printable::excerpt(text, LONGEST),
         value => printable::excerpt(&value.to_string(), LONGEST),
+    }
+}
+
+/// The same with the name that people know it by.
+fn titled(typed: &Value, title: Option<&str>) -> String {
+    let typed = value(typed);
+    match title.map(|title| printable::excerpt(title, LONGEST)) {
+        Some(title) if title != typed && !title.is_empty() => format!("{typed} ({title})"),
+        _ => typed,
     }
 }
 
@@ -211,6 +237,22 @@ mod tests {
             ),
             (json!({"const": "x", "default": "x"}), "x, default x"),
             (json!({"oneOf": [{"const": "a"}, {"const": "b"}]}), "a | b"),
+            (
+                json!({"oneOf": [{"const": "eu", "title": "Europe"}, {"const": "us", "title": "us"}]}),
+                "eu (Europe) | us",
+            ),
+            (
+                json!({"enum": ["s", "m"], "enumNames": ["Small"]}),
+                "s (Small) | m",
+            ),
+            (
+                json!({"type": "array", "minItems": 1, "items": {"enum": ["a", "b"]}}),
+                "some of a | b, at least 1 items",
+            ),
+            (
+                json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}),
+                "some of a (A)",
+            ),
             (
                 json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
                 "string or null",

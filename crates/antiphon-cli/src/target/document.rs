@@ -8,6 +8,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::relaxed;
+use crate::bounded;
 
 /// What a file says.
 #[derive(Debug, Default)]
@@ -40,14 +41,13 @@ impl Document {
     /// # Errors
     /// What is wrong, and where in the file; nothing of what the file says is repeated.
     pub(super) fn read(path: &Path, cwd: &Path) -> Result<Option<Self>, String> {
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
+        let text = match bounded::read(path, bounded::LARGEST) {
+            Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             // A parent of it is a file.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
         match is_toml(path, &text) {
             true => Self::from_toml(&text).map(Some),
             false => Self::from_json(&text, cwd).map(Some),

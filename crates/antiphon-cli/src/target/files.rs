@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Named,
+    Known, Named,
     document::{Document, Entry},
     entry::{self, Directories},
     environment::Environment,
@@ -105,25 +105,8 @@ pub(super) fn find(
     let mut others = Vec::new();
     for source in sources(config, environment) {
         let file = environment.shown(&source.path);
-        if source.is_foreign() {
-            notes.push(format!(
-                "{file} belongs to somebody else and is passed over; to use it, say --config {file}"
-            ));
+        let Some(document) = document(&source, environment, &mut notes)? else {
             continue;
-        }
-        let document = match Document::read(&source.path, &environment.cwd) {
-            Ok(Some(document)) => document,
-            Ok(None) if source.scope == Scope::Given => {
-                return Err(Failure::usage(format!("{file}: there is no such file")));
-            }
-            Ok(None) => continue,
-            Err(why) if source.must_be_right() => {
-                return Err(Failure::usage(format!("{file}: {why}")));
-            }
-            Err(why) => {
-                notes.push(format!("{file}: {why}; it is passed over"));
-                continue;
-            }
         };
         let (disabled, enabled): (Vec<_>, Vec<_>) = document
             .entries
@@ -154,6 +137,32 @@ pub(super) fn find(
     notes.extend(left);
     let told = unknown(name, config, &others, &notes, environment);
     Err(Failure::usage(told))
+}
+
+/// What a file says, if there is one that counts; what is odd about it goes to the notes.
+fn document(
+    source: &Source,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Result<Option<Document>, Failure> {
+    let file = environment.shown(&source.path);
+    if source.is_foreign() {
+        notes.push(format!(
+            "{file} belongs to somebody else and is passed over; to use it, say --config {file}"
+        ));
+        return Ok(None);
+    }
+    match Document::read(&source.path, &environment.cwd) {
+        Ok(None) if source.scope == Scope::Given => {
+            Err(Failure::usage(format!("{file}: there is no such file")))
+        }
+        Ok(document) => Ok(document),
+        Err(why) if source.must_be_right() => Err(Failure::usage(format!("{file}: {why}"))),
+        Err(why) => {
+            notes.push(format!("{file}: {why}; it is passed over"));
+            Ok(None)
+        }
+    }
 }
 
 fn read(entry: &Entry, source: &Source, environment: &Environment) -> Result<entry::Read, String> {
@@ -201,15 +210,45 @@ fn unknown(
     }
     lines.extend(notes.iter().cloned());
     if config.is_none() {
-        let user = of_user(environment);
-        let user: Vec<_> = user.iter().map(|path| environment.shown(path)).collect();
-        lines.push(format!(
-            "looked for {} here and in all directories above, and for {}",
-            OF_PROJECTS.join(", "),
-            user.join(", ")
-        ));
+        lines.push(format!("looked for {}", looked_for(environment)));
     }
     lines.join("\n  ")
+}
+
+/// The files that are looked for, in words.
+pub(super) fn looked_for(environment: &Environment) -> String {
+    let user = of_user(environment);
+    let user: Vec<_> = user.iter().map(|path| environment.shown(path)).collect();
+    format!(
+        "{} here and in all directories above, and for {}",
+        OF_PROJECTS.join(", "),
+        user.join(", ")
+    )
+}
+
+/// All servers, as [`find`] would find them by their names, and what there is to say about the
+/// files that were read.
+pub(super) fn known(
+    config: Option<&Path>,
+    environment: &Environment,
+) -> Result<(Vec<Known>, Vec<String>), Failure> {
+    let (mut known, mut notes): (Vec<Known>, _) = (Vec::new(), Vec::new());
+    for source in sources(config, environment) {
+        let Some(document) = document(&source, environment, &mut notes)? else {
+            continue;
+        };
+        for entry in &document.entries {
+            let is_new = known.iter().all(|known| known.name != entry.name);
+            if is_new && !entry::is_disabled(entry) {
+                known.push(Known {
+                    name: entry.name.clone(),
+                    from: source.path.clone(),
+                    server: read(entry, &source, environment).map(|read| read.server),
+                });
+            }
+        }
+    }
+    Ok((known, notes))
 }
 
 /// All names, each with the file that it is found in; files that cannot be read have none.

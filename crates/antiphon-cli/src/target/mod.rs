@@ -82,6 +82,28 @@ pub(crate) enum Configured {
     },
 }
 
+/// A server that a file names, whether or not it can be used.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    /// The file.
+    pub(crate) from: PathBuf,
+    /// The error is why it cannot be used.
+    pub(crate) server: Result<Configured, String>,
+}
+
+impl Configured {
+    /// Where it goes: its URL up to the path, or its program. All else may be secret.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Http { url, .. } => {
+                let end = url.find(['?', '#']).unwrap_or(url.len());
+                printable::line(&url[..end])
+            }
+            Self::Stdio { command, .. } => printable::line(&command.to_string_lossy()),
+        }
+    }
+}
+
 /// Without anything that may be a secret: values of headers and variables, arguments, and what
 /// follows the path of a URL.
 impl fmt::Debug for Configured {
@@ -143,6 +165,26 @@ pub(crate) fn find(word: &str, config: Option<&Path>) -> Result<Place, Failure> 
         tell!("antiphon: {note}");
     }
     Ok(place)
+}
+
+/// All servers that files name. What is odd about the files is said on standard error.
+///
+/// # Errors
+/// When a file that must be in order is not.
+pub(crate) fn known(
+    config: Option<&Path>,
+    environment: &Environment,
+) -> Result<Vec<Known>, Failure> {
+    let (known, notes) = files::known(config, environment)?;
+    for note in notes {
+        tell!("antiphon: {note}");
+    }
+    Ok(known)
+}
+
+/// The files that may name servers, in words.
+pub(crate) fn looked_for(environment: &Environment) -> String {
+    files::looked_for(environment)
 }
 
 /// All servers that files name, and where, for those who choose one.

@@ -3,10 +3,11 @@
 
 use std::{path::Path, thread, time::Duration};
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::{
-    ERAS, call,
+    ERAS, call, fresh,
     support::{
         ENTER, Host, Terminal,
         host::{ask, form, link, sample, steps},
@@ -33,6 +34,57 @@ fn a_line_that_is_broken_passes_for_none_of_ours() {
     terminal.wait_for("? sure");
     let screen = terminal.screen();
     assert!(screen.contains("| antiphon: all is well"), "{screen}");
+}
+
+/// A server that takes its time to start is waited for in so many words; they are gone when it is
+/// there, and are nobody's who reads the result.
+#[test]
+fn who_waits_for_a_server_knows_for_which() {
+    let place = fresh("waits_for_a_server");
+    let ready = place.join("ready");
+    let antiphon = env!("CARGO_BIN_EXE_antiphon");
+    let server = format!(
+        "while [ ! -e '{}' ]; do sleep 0.05; done; exec '{antiphon}' demo --stdio",
+        ready.display()
+    );
+    let words = ["complete", "brief", "topic=", "--", "sh", "-c", &server];
+    let mut terminal = Terminal::run(&words, &[]);
+    terminal.wait_for("connecting to sh…");
+    std::fs::write(&ready, "").expect("written");
+    terminal.wait_for_end();
+    assert!(
+        !terminal.screen().contains("connecting"),
+        "{}",
+        terminal.screen()
+    );
+
+    // Nor does it stay when somebody does not want to wait.
+    let mut terminal = Terminal::run(&["inspect", "--", "sleep", "600"], &[]);
+    terminal.wait_for("connecting to sleep…");
+    terminal.send(Signal::SIGINT);
+    assert_eq!(terminal.wait_for_end(), Some(130), "{}", terminal.screen());
+    assert_eq!(terminal.screen(), "antiphon: interrupted");
+}
+
+/// It asks for directories as soon as it may, and once more while its tools are listed.
+const CURIOUS: &str = include_str!("../support/curious.sh");
+
+/// An older server that wants to know its directories for no call gets them without a prompt.
+#[test]
+fn directories_for_no_call_are_nobodys_question() {
+    let place = fresh("directories_for_no_call");
+    let command = [
+        "call", "look", "at=home", "--legacy", "--", "sh", "-c", CURIOUS,
+    ];
+    let mut terminal = Terminal::run_in(&place, &command, &[]);
+    assert_eq!(terminal.wait_for_end(), Some(0), "{}", terminal.screen());
+    let transcript = terminal.transcript();
+    for key in ["early", "late"] {
+        let line = format!("answered [{key}] outside any call: no directories");
+        assert!(transcript.contains(&line), "{transcript}");
+    }
+    assert!(!transcript.contains("question back"), "{transcript}");
+    assert!(terminal.screen().ends_with("\nlooked"), "{transcript}");
 }
 
 #[test]

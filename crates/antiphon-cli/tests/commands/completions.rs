@@ -57,6 +57,60 @@ fn servers_and_tools_are_completed() {
     assert_eq!(completed(&room, &url), ["picture"]);
 }
 
+/// What another shell is offered for the last of these words.
+fn offered(room: &Room, shell: &str, words: &[&str]) -> Vec<String> {
+    let index = (words.len() - 1).to_string();
+    let variables = [
+        ("_ANTIPHON_COMPLETE", shell),
+        ("_CLAP_COMPLETE_INDEX", &index),
+        ("_CLAP_IFS", "\n"),
+    ];
+    let ran = room
+        .run_with(&variables, &[&["--"], words].concat())
+        .ends(0);
+    assert_eq!(ran.err, "", "{words:?}");
+    let words = ran
+        .out
+        .lines()
+        .filter_map(|line| line.split(['\t', ':']).next());
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn options_and_words_are_apart_in_every_shell() {
+    let room = Room::new();
+    room.write(
+        "antiphon.toml",
+        "[servers.shop]\nurl = 'https://a.example'\n",
+    );
+    room.write("a.paused.json", "{}");
+    room.write("b.json", "{}");
+    std::fs::create_dir(room.path("calls")).expect("a directory");
+    for shell in ["zsh", "fish"] {
+        assert_eq!(offered(&room, shell, &["antiphon", "call", ""]), ["shop"]);
+        let options = offered(&room, shell, &["antiphon", "call", "-"]);
+        assert!(options.contains(&"--json".to_owned()), "{options:?}");
+        assert!(options.iter().all(|word| word.starts_with('-')));
+        let levels = offered(&room, shell, &["antiphon", "call", "--log", "no"]);
+        assert_eq!(levels, ["notice"]);
+        for command in ["resume", "show"] {
+            let files = offered(&room, shell, &["antiphon", command, ""]);
+            assert_eq!(files, ["a.paused.json", "calls/"], "{command}");
+        }
+    }
+}
+
+#[test]
+fn values_of_a_prompt_are_the_servers() {
+    let (room, shop) = (Room::new(), shop::open());
+    let line = |rest: &str| format!("antiphon prompt {} review {rest}", shop.url);
+    let titles = completed(&room, &line("title=Du"));
+    assert_eq!(titles, ["title=Dune", "title=Dubliners"]);
+    let tones = completed(&room, &line("title=Dune tone=po"));
+    assert_eq!(tones, ["tone=poetic"]);
+    assert_eq!(completed(&room, &line("colour=")), [""; 0]);
+}
+
 #[test]
 fn a_projects_server_is_completed_after_it_was_used() {
     let (room, shop) = (Room::new(), shop::open());

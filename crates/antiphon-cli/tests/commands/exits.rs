@@ -287,6 +287,68 @@ fn nobody_need_read_what_is_said() {
     }
 }
 
+/// The exit code is that of the call, and the session is ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_reads_or_not_the_call_ends_as_it_does() {
+    use std::{fs::File, process::Stdio};
+    let room = Room::new();
+    let broken = || Stdio::from(std::io::pipe().expect("a pipe").1);
+    let full = || Stdio::from(File::create("/dev/full").expect("a device"));
+    for (tool, out, code) in [
+        ("busy", broken(), 0),
+        ("fail", broken(), 1),
+        ("busy", full(), 1),
+        ("fail", full(), 1),
+    ] {
+        let shop = shop::open();
+        let mut command = room.command(&["call", &shop.url, tool, "--legacy"]);
+        let ran = command.stdout(out).output().expect("it runs");
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(code), "{tool}: {err}");
+        assert!(shop.heard().iter().any(|heard| heard.verb == "DELETE"));
+    }
+}
+
+/// What a child said is shown line by line: of its standard error, and beside its messages.
+#[cfg(unix)]
+#[test]
+fn last_words_stand_on_lines_of_their_own() {
+    let room = Room::new();
+    let inspect = ["inspect", "--", "sh", "-c"];
+    let ran = room.run(
+        &[
+            &inspect[..],
+            &["echo 'no key' >&2; echo 'no port' >&2; exit 3"],
+        ]
+        .concat(),
+    );
+    let ran = ran.fails(3, "the server exited with status 3; it last said:\n");
+    let words: Vec<_> = ran.err.lines().skip(1).collect();
+    assert_eq!(words, ["  | no key", "  | no port"]);
+    let ran = room.run(&[&inspect[..], &["echo 'no key'; exit 3"]].concat());
+    let ran = ran.fails(3, "the server exited with status 3\n");
+    let words: Vec<_> = ran.err.lines().skip(1).collect();
+    assert_eq!(words, ["It said what is no message: no key"]);
+
+    // What it said before the call is not shown.
+    let server = r#"echo 'good morning' >&2; echo 'good morning'
+        answer() { id=${line#*\"id\":}; id=${id%%[,\}]*}
+            echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{$1,$kept}}"; }
+        kept='"resultType":"complete","ttlMs":0,"cacheScope":"private"'
+        while read -r line; do case $line in
+            *server/discover*) answer '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}';;
+            *tools/list*) answer '"tools":[{"name":"die","inputSchema":{"type":"object"}}]';;
+            *) echo ouch >&2; exit 3;;
+        esac; done"#;
+    let ran = room.run(&["call", "die", "--", "sh", "-c", server]);
+    let ran = ran.fails(
+        3,
+        "the server exited with status 3; it last said:\n  | ouch\n",
+    );
+    assert!(!ran.err.contains("morning"), "{}", ran.err);
+}
+
 #[test]
 fn a_server_that_asks_and_asks() {
     async fn endless(ask: Ask) -> Result<String, Stop> {
@@ -354,14 +416,26 @@ fn who_is_not_let_in() {
 
 /// A server that wants a token, and publishes who issues it.
 fn guarded(scope: &'static str) -> String {
+    publishing(scope, |url| {
+        let metadata = json!({
+            "resource": url,
+            "authorization_servers": ["https://login.example.com/\u{202e}tenant"],
+            "scopes_supported": ["books.read", "books.write"],
+        });
+        ("200 OK", "application/json", metadata.to_string())
+    })
+}
+
+/// A server that wants a token, and answers with this where its metadata should be: a status, a
+/// type, and a body.
+fn publishing(
+    scope: &'static str,
+    published: impl Fn(&str) -> (&'static str, &'static str, String),
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let origin = format!("http://{}", listener.local_addr().expect("an address"));
     let url = format!("{origin}/mcp");
-    let metadata = json!({
-        "resource": url,
-        "authorization_servers": ["https://login.example.com/\u{202e}tenant"],
-        "scopes_supported": ["books.read", "books.write"],
-    });
+    let (status, kind, body) = published(&url);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(&stream);
@@ -372,14 +446,11 @@ fn guarded(scope: &'static str) -> String {
                 line.clear();
             }
             let text = match first.contains("/.well-known/books") {
-                true => {
-                    let body = metadata.to_string();
-                    format!(
-                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
-                         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
-                        body.len()
-                    )
-                }
+                true => format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n\
+                     connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                ),
                 false => format!(
                     "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer \
                      resource_metadata=\"{origin}/.well-known/books\"{scope}\r\n\
@@ -405,6 +476,41 @@ fn who_issues_tokens_is_told() {
         assert!(ran.err.contains(issuer), "{}", ran.err);
         assert!(ran.err.contains(told), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_page_where_metadata_should_be_is_not_repeated() {
+    let room = Room::new();
+    for status in ["200 OK", "404 Not Found"] {
+        let page = "<!DOCTYPE html><title>Welcome</title>".to_owned();
+        let url = publishing("", |_| (status, "text/html; charset=utf-8", page.clone()));
+        let ran = room
+            .run(&["call", &url, "order"])
+            .fails(7, "issuer:  not known");
+        let told = format!("{status} with text/html; charset=utf-8, which is no metadata");
+        assert!(ran.err.contains(&told), "{}", ran.err);
+        for part in ["DOCTYPE", "Welcome"] {
+            assert!(!ran.err.contains(part), "{}", ran.err);
+        }
+    }
+}
+
+/// After `--` comes a command, so that is no way to say what looks like an option.
+#[test]
+fn a_wrong_option_is_told_without_wrong_advice() {
+    let room = Room::new();
+    for words in [
+        &["call", "shop", "order", "-x"][..],
+        &["call", "shop", "order", "--titel=x"],
+        &["inspect", "-x"],
+        &["resume", "file", "-x"],
+    ] {
+        let ran = room.run(words).ends(2);
+        assert!(ran.err.contains("unexpected argument"), "{}", ran.err);
+        assert!(!ran.err.contains("as a value"), "{}", ran.err);
+    }
+    let ran = room.run(&["call", "shop", "order", "--jsn"]).ends(2);
+    assert!(ran.err.contains("--json"), "{}", ran.err);
 }
 
 #[test]

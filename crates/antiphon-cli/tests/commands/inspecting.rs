@@ -92,6 +92,106 @@ fn a_revision_that_the_server_does_not_speak_is_an_error() {
         .ends(2);
 }
 
+#[test]
+fn one_thing_is_shown_in_full() {
+    let (room, shop) = (Room::new(), crate::shop::open());
+    for (name, parts) in [
+        (
+            "order",
+            &[
+                "kind          tool",
+                "copies  integer",
+                "\nInput schema\n{",
+                "\nOutput schema\n{",
+            ][..],
+        ),
+        ("review", &["kind          prompt", "tone   optional"]),
+        ("shop://about", &["kind          resource\n"]),
+        ("shop://books/{title}", &["kind          resource template"]),
+    ] {
+        let shown = room.run(&["inspect", &shop.url, name]).done();
+        assert!(shown.starts_with(&format!("{name}\n")), "{shown}");
+        for part in parts {
+            assert!(shown.contains(part), "{part} is not in\n{shown}");
+        }
+        let ran = room.run(&["inspect", &shop.url, name, "--json"]).ends(0);
+        let json = ran.json();
+        let is_called = ["name", "uri", "uriTemplate"]
+            .iter()
+            .any(|it| json[it] == name);
+        assert!(is_called, "{json}");
+    }
+    let json = room.run(&["inspect", &shop.url, "order", "--json"]).json();
+    assert_eq!(json["inputSchema"]["required"][0], "title");
+    let by_command = over_stdio(&["inspect", "deploy"]);
+    assert!(room.run(&by_command).done().starts_with("deploy\n"));
+    for (name, says) in [
+        ("ordr", "Did you mean order?"),
+        ("shop://abuot", "Did you mean shop://about?"),
+        ("frobnicate", "It has: order, fail,"),
+    ] {
+        room.run(&["inspect", &shop.url, name]).fails(2, says);
+    }
+}
+
+#[test]
+fn known_servers_are_listed() {
+    let room = Room::new();
+    let ran = room.run(&["inspect"]).ends(0);
+    assert_eq!(ran.out, "");
+    for file in ["antiphon.toml", ".mcp.json", "~/.claude.json"] {
+        assert!(ran.err.contains(file), "{}", ran.err);
+    }
+    assert_eq!(room.run(&["inspect", "--json"]).done(), "[]\n");
+
+    room.write(
+        "antiphon.toml",
+        "[servers.shop]\nurl = 'https://shop.example.com/mcp?key=s3cret'\n\
+         headers = { x-key = 's3cret' }\n[servers.gone]\nurl = '${NOT_SET_AT_ALL}'\n",
+    );
+    room.write(
+        ".mcp.json",
+        r#"{"mcpServers": {"files": {"command": "files-server", "args": ["--token", "s3cret"]},
+            "shop": {"url": "https://other.example"}}}"#,
+    );
+    let ran = room.run(&["inspect"]).ends(0);
+    let lines: Vec<Vec<_>> = ran
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines.len(), 3, "{}", ran.out);
+    let shop = ["shop", "https://shop.example.com/mcp", "antiphon.toml"];
+    assert!(lines.contains(&shop.to_vec()), "{}", ran.out);
+    let files = ["files", "files-server", ".mcp.json"];
+    assert!(lines.contains(&files.to_vec()), "{}", ran.out);
+    assert!(ran.out.contains("NOT_SET_AT_ALL is not set"), "{}", ran.out);
+    assert!(ran.err.contains("antiphon inspect NAME"), "{}", ran.err);
+    let listed = room.run(&["inspect", "--json"]).ends(0);
+    assert!(!format!("{ran:?}{listed:?}").contains("s3cret"));
+    let listed = listed.json();
+    let listed = listed.as_array().expect("a list");
+    let of = |name: &str| {
+        listed
+            .iter()
+            .find(|one| one["name"] == name)
+            .expect("listed")
+    };
+    assert_eq!(of("shop")["url"], "https://shop.example.com/mcp");
+    assert_eq!(of("files")["command"], "files-server");
+    assert!(
+        of("files")["file"]
+            .as_str()
+            .expect("a path")
+            .ends_with("work/.mcp.json")
+    );
+    assert!(of("gone")["error"].is_string());
+    assert!(of("gone").get("url").is_none());
+
+    room.write("none.toml", "");
+    room.run(&["inspect", "--config", "none.toml"]).ends(0);
+}
+
 /// Some servers list only what their client can answer.
 #[test]
 fn what_can_be_answered_is_declared() {

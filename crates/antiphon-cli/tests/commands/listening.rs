@@ -1,11 +1,13 @@
 //! `antiphon listen`.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::{
     demo::over_stdio,
     room::{Room, Running, until},
-    served::Served,
+    served::{Says, Served, discovered},
     shop::{self, Stuck},
 };
 
@@ -62,6 +64,74 @@ fn a_tool_that_is_taken_away_is_a_change() {
         });
     });
     assert_eq!(printed, "tools\ntools\n");
+}
+
+/// A server that acknowledges, or in its handshake offers, this and no more.
+fn telling(acknowledged: Value, capabilities: Value) -> Served {
+    Served::script(move |message| match message["method"].as_str() {
+        Some("server/discover") => discovered(&json!({ "tools": {} })),
+        Some("initialize") => Says::Result(json!({
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "serverInfo": { "name": "scripted", "version": "9" },
+        })),
+        _ => {
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": message["id"] });
+            let acknowledged = json!({
+                "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+                "params": { "notifications": acknowledged, "_meta": meta },
+            });
+            Says::After(
+                vec![acknowledged],
+                json!({ "resultType": "complete", "_meta": meta }),
+            )
+        }
+    })
+}
+
+#[test]
+fn what_a_server_does_not_tell_is_not_waited_for() {
+    let room = Room::new();
+    let says = "the server tells no changes of ";
+    for era in [&[][..], &["--legacy"]] {
+        let nothing = telling(json!({}), json!({ "tools": {}, "resources": {} }));
+        for (words, what) in [
+            (&[][..], "tools, prompts, resources"),
+            (&["--tools"], "tools"),
+            (&["shop://a", "--prompts"], "prompts, shop://a"),
+        ] {
+            let words = [&["listen", &nothing.url], words, era].concat();
+            room.run(&words).fails(4, &format!("{says}{what}\n"));
+        }
+    }
+    let tools = json!({ "tools": { "listChanged": true } });
+    let part = telling(json!({ "toolsListChanged": true }), tools);
+    let heard = r#"antiphon: listening for {"toolsListChanged":true}"#;
+    let heard = format!("{heard}\nantiphon: {says}prompts, resources\n");
+    let ran = room.run(&["listen", &part.url, "--legacy", "--for", "50ms"]);
+    assert_eq!(ran.ends(0).err, heard);
+    // It ended the subscription, and was listened to until then.
+    let ran = room.run(&["listen", &part.url]).ends(4);
+    assert!(ran.err.starts_with(&heard), "{}", ran.err);
+}
+
+/// As with `| head -1`: the server is left in good order.
+#[test]
+fn who_has_heard_enough_may_leave() {
+    let room = Room::new();
+    let server = shop::server(&Stuck::default());
+    let served = Served::server(server.clone());
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = room.command(&["listen", &served.url, "--legacy"]);
+    let mut running = command.stdout(writer).stderr(Stdio::null()).spawn();
+    let running = running.as_mut().expect("antiphon runs");
+    // It says nothing of when it listens that could be read here.
+    until("it leaves", || {
+        server.notify_tools_changed();
+        running.try_wait().expect("a child").is_some()
+    });
+    assert!(running.wait().expect("ended").success());
+    assert!(served.heard().iter().any(|heard| heard.verb == "DELETE"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod inspecting;
 mod interrupts;
 mod listening;
 mod misuse;
+mod names;
 mod older;
 mod pausing;
 mod results;

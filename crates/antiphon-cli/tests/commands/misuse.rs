@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{
     demo::Demo,
-    room::{Room, only},
+    room::{Room, Running, only},
 };
 
 #[test]
@@ -58,6 +58,26 @@ fn a_file_that_is_no_paused_call_is_left_alone() {
     room.run(&["show", "."]).fails(2, ".");
     room.run(&["resume", "."]).fails(2, ".");
     room.run(&["show"]).ends(2);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_file_is_read_for_ever() {
+    let room = Room::new();
+    let at = "http://127.0.0.1:1/mcp";
+    for words in [
+        &["call", at, "x", "--args", "@/dev/zero"][..],
+        &["call", at, "x", "--answers", "/dev/zero"],
+        &["call", "shop", "x", "--config", "/dev/zero"],
+    ] {
+        room.run(words).fails(2, "it is larger than 16 MiB");
+    }
+    room.run(&["call", at, "x", "--bearer", "@/dev/zero"])
+        .fails(2, "--bearer @/dev/zero: it is larger than 64 KiB");
+    let endless = fs::File::open("/dev/zero").expect("a device");
+    let mut command = room.command(&["call", at, "x", "--args", "@-"]);
+    let ran = Running::start(command.stdin(endless)).wait();
+    ran.fails(2, "standard input: it is larger than 16 MiB");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Calls that a server of an older revision cannot wait for.
 
 use antiphon::{Answer, Ask, Form, Server, Stop};
+use serde_json::{Value, json};
 
 use crate::{
     demo::over_stdio,
@@ -91,8 +92,49 @@ fn the_call_is_cancelled_and_made_again_with_the_answers() {
         assert_eq!(ran.out, "Ada, 36\n");
         assert_eq!(told(&served)[before..], ["accept", "accept", "withdrawn"]);
         assert!(ran.err.contains("may be done twice"), "{}", ran.err);
-        assert!(ran.err.contains("as before"), "{}", ran.err);
+        assert!(ran.err.contains("as before: accept"), "{}", ran.err);
+        assert!(ran.err.contains("as given: accept"), "{}", ran.err);
         assert_eq!(served.count("tools/call"), 3);
+    }
+}
+
+/// It asks for directories as soon as it may, and once more while its tools are listed.
+#[cfg(unix)]
+const CURIOUS: &str = include_str!("../support/curious.sh");
+
+/// No call waits for that: the server is told at once.
+#[cfg(unix)]
+#[test]
+fn directories_are_told_outside_any_call() {
+    for (options, roots, keys) in [
+        // Tools are listed for the sake of arguments only.
+        (&[][..], json!([]), &["early"][..]),
+        (&["at=home"], json!([]), &["early", "late"]),
+        (
+            &["at=home", "--root", "place"],
+            json!(["place"]),
+            &["early", "late"],
+        ),
+    ] {
+        let room = Room::new();
+        std::fs::create_dir(room.path("place")).expect("a directory");
+        let command = ["--legacy", "--", "sh", "-c", CURIOUS];
+        let ran = room.run(&[&["call", "look"], options, &command[..]].concat());
+        let ran = ran.ends(0);
+        assert_eq!(ran.out, "looked\n");
+        assert_eq!(ran.err.lines().count(), keys.len(), "{}", ran.err);
+        for key in keys {
+            let line = format!("answered [{key}] outside any call: ");
+            assert!(ran.err.contains(&line), "{}", ran.err);
+        }
+        let heard = room.read("heard");
+        assert_eq!(heard.lines().count(), keys.len(), "{heard}");
+        for answer in heard.lines() {
+            let answer: Value = serde_json::from_str(answer).expect("JSON");
+            let names = answer["result"]["roots"].as_array().expect("roots");
+            let names: Vec<_> = names.iter().map(|root| &root["name"]).collect();
+            assert_eq!(json!(names), roots);
+        }
     }
 }
 

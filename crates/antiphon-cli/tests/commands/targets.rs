@@ -88,10 +88,12 @@ fn what_names_no_server_is_told() {
     room.write("broken.toml", "[servers");
     room.write("hosts.json", "{\"mcpServers\": []}");
     for (words, says) in [
-        (&["inspect"][..], "which server"),
+        (&["call"][..], "which server"),
         (&["inspect", "shpo"], "shop"),
         (&["inspect", "gone"], "NOT_SET_AT_ALL"),
-        (&["inspect", "shop", "extra"], "extra"),
+        (&["inspect", "shop", "order", "extra"], "extra"),
+        (&["inspect", "--config", "absent.toml"], "absent.toml"),
+        (&["inspect", "--config", "broken.toml"], "broken.toml"),
         (&["inspect", "ftp://a.example"], "ftp"),
         (&["inspect", "http://"], "host"),
         (
@@ -112,6 +114,38 @@ fn what_names_no_server_is_told() {
         assert!(!ran.err.contains('\u{1b}'));
     }
     assert_eq!(room.files().len(), 3);
+}
+
+/// What a file has beside the program may be secret.
+#[test]
+fn a_named_server_is_shown_by_its_name_and_its_program() {
+    let room = Room::new();
+    room.write(
+        "antiphon.toml",
+        format!(
+            "[servers.absent]\ncommand = './none'\nargs = ['s3cret']\n\
+             [servers.demo]\ncommand = '{ANTIPHON}'\nargs = ['demo', '--stdio']\nlegacy = true\n"
+        ),
+    );
+    let ran = room
+        .run(&["inspect", "absent"])
+        .fails(3, "connecting to absent: ");
+    assert!(
+        ran.err.contains("none") && !ran.err.contains("s3cret"),
+        "{}",
+        ran.err
+    );
+    let heading = format!("demo ({ANTIPHON})");
+    let shown = room.run(&["inspect", "demo"]).done();
+    assert_eq!(shown.lines().next(), Some(&*heading));
+    room.run(&["call", "demo", "deploy", "env=prod", "--save", "file"])
+        .ends(20);
+    let shown = room.run(&["show", "file"]).done();
+    assert!(shown.contains(&format!("server: {heading}\n")), "{shown}");
+    // Elsewhere nobody is called so.
+    std::fs::remove_file(room.path("antiphon.toml")).expect("written");
+    let shown = room.run(&["show", "file"]).done();
+    assert!(shown.contains("server: demo\n"), "{shown}");
 }
 
 #[test]

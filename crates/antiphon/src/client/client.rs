@@ -220,8 +220,8 @@ impl Client {
         self
     }
 
-    /// How long a server may work on one request; 60 seconds unless told. Waiting for the user
-    /// does not count.
+    /// How long a server may work on one request, or take until it is connected to; 60 seconds
+    /// unless told. Waiting for the user does not count.
     #[must_use]
     pub fn work_timeout(mut self, timeout: Duration) -> Self {
         self.clocks.work = timeout;
@@ -332,9 +332,10 @@ impl Client {
     }
 
     /// How long a server on a channel, such as a child process, may take to answer the question
-    /// what it speaks; 5 seconds unless told. One that stays silent is taken for one of 2025-11-25
-    /// or before, and greeted as such (AMB-20). Over HTTP silence says nothing: there the
-    /// [work clock](Self::work_timeout) counts.
+    /// what it speaks; 5 seconds unless told, and never more than half the
+    /// [work clock](Self::work_timeout), which is for connecting as a whole. One that stays silent
+    /// is taken for one of 2025-11-25 or before, and greeted as such (AMB-20). Over HTTP silence
+    /// says nothing: there the work clock counts.
     #[must_use]
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.clocks.probe = timeout;

@@ -14,6 +14,9 @@ pub enum Event {
     Message(Bytes),
     /// Bytes that are no message at all, in short.
     Noise(String),
+    /// A line that a child process said on its standard error, in short; see
+    /// [`Stderr::Report`](crate::client::Stderr::Report).
+    Stderr(String),
     /// The transport failed, or ended where it should not have; or a request failed on its way,
     /// whose caller is told as well.
     Transport(Error),

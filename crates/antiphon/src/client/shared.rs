@@ -330,6 +330,9 @@ impl Shared {
     }
 }
 
+/// Where events are logged, for who hears of them otherwise.
+const EVENTS: &str = "antiphon::event";
+
 impl Listeners {
     pub(super) fn traffic(&self, traffic: Traffic<'_>) {
         if let Some(show) = &self.traffic {
@@ -348,12 +351,18 @@ impl Listeners {
             return log(&params);
         }
         match event {
-            Event::Transport(error) => tracing::debug!(%error, "the transport failed"),
-            Event::Noise(text) => tracing::warn!(text, "the server sent what is no message"),
-            Event::HiddenTool { name, why } => {
-                tracing::warn!(tool = %negotiate::shown(name), why, "a tool is hidden");
+            Event::Transport(error) => {
+                tracing::debug!(target: EVENTS, %error, "the transport failed");
             }
-            Event::Message(_) => tracing::debug!("a message that nobody waits for"),
+            Event::Noise(text) => {
+                tracing::warn!(target: EVENTS, text, "the server sent what is no message");
+            }
+            Event::HiddenTool { name, why } => {
+                let tool = negotiate::shown(name);
+                tracing::warn!(target: EVENTS, %tool, why, "a tool is hidden");
+            }
+            Event::Message(_) => tracing::debug!(target: EVENTS, "a message that nobody waits for"),
+            Event::Stderr(text) => tracing::debug!(target: EVENTS, text, "the server says"),
         }
         if let Some(told) = &self.event {
             told(event);

@@ -15,10 +15,14 @@ pub(crate) struct Reader {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     Message(Bytes),
-    TooLong,
+    /// How a line began that is too long.
+    TooLong(Bytes),
 }
 
 const CHUNK: usize = 64 * 1024;
+
+/// How much is kept of a line that is too long.
+const BEGINNING: usize = 1024;
 
 impl Reader {
     pub(crate) fn new(limit: usize) -> Self {
@@ -53,10 +57,11 @@ impl Reader {
                     self.buffer.clear();
                     self.searched = 0;
                 } else if self.searched > self.limit {
+                    let beginning = self.beginning(self.searched);
                     self.buffer.clear();
                     self.searched = 0;
                     self.skipping = true;
-                    return Some(Line::TooLong);
+                    return Some(Line::TooLong(beginning));
                 }
                 return None;
             };
@@ -64,16 +69,22 @@ impl Reader {
             self.searched = 0;
             let skipped = std::mem::take(&mut self.skipping);
             if skipped || end > self.limit {
+                let beginning = self.beginning(end);
                 self.buffer.advance(end + 1);
                 if skipped {
                     continue;
                 }
-                return Some(Line::TooLong);
+                return Some(Line::TooLong(beginning));
             }
             if let Some(message) = self.take_line(end) {
                 return Some(Line::Message(message));
             }
         }
+    }
+
+    /// How the line begins that ends at `end`.
+    fn beginning(&self, end: usize) -> Bytes {
+        Bytes::copy_from_slice(&self.buffer[..end.min(BEGINNING)])
     }
 
     /// Takes the line that ends at `end`, without white space around it; `None` if that was all.
@@ -113,7 +124,7 @@ mod tests {
         let mut add = |line| {
             all.push(match line {
                 Line::Message(bytes) => Some(bytes.to_vec()),
-                Line::TooLong => None,
+                Line::TooLong(_) => None,
             });
         };
         for chunk in chunks {
@@ -158,6 +169,18 @@ mod tests {
             Some(b"c".to_vec()),
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn how_a_line_too_long_begins_is_known() {
+        let mut reader = Reader::new(10);
+        for text in [&b"begun and not ended"[..], b"\nbegun and ended\n"] {
+            reader.space().extend_from_slice(text);
+            let Some(Line::TooLong(beginning)) = reader.next() else {
+                panic!("{text:?}");
+            };
+            assert!(beginning.starts_with(b"begun and "), "{beginning:?}");
+        }
     }
 
     #[test]

@@ -144,7 +144,7 @@ async fn read(
 fn receive(connection: &Connection, line: Line, limit: usize) {
     match line {
         Line::Message(message) => connection.receive(message),
-        Line::TooLong => {
+        Line::TooLong(_) => {
             let error = format!("The line is longer than {limit} bytes");
             connection.refuse(&ErrorObject::invalid_request(error));
         }

@@ -1,16 +1,16 @@
 //! A file of answers as plain data, be it TOML or JSON.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::{arguments, failure::Failure, printable};
+use crate::{arguments, bounded, failure::Failure, printable};
 
 /// What is in a file. Errors name the place, and nothing that stands there: answers may be
 /// nobody else's business.
 pub(super) fn read(path: &Path) -> Result<Value, Failure> {
     let name = printable::line(&path.to_string_lossy());
-    let text = fs::read_to_string(path)
+    let text = bounded::read(path, bounded::LARGEST)
         .map_err(|error| Failure::usage(format!("cannot read the answers: {name}: {error}")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let read = match is_json(path, text) {

@@ -11,7 +11,8 @@
 //!                                         # sample = "text", roots = ["/srv/project"]
 //! ```
 //!
-//! In names `*` is any run of characters. A `schema` must be part of the form's. The first rule
+//! A server is its URL, its host, its name in a file, or its command line. In names `*` is any run of
+//! characters. A `schema` must be part of the form's. The first rule
 //! that is for a question answers it. In JSON the rules are a list, alone or as `answer`.
 
 mod file;
@@ -204,7 +205,12 @@ mod tests {
             ("", true),
             ("server = 'shop'", true),
             ("server = 'https://shop.example.com/*'", true),
-            ("server = 'shop (*)'", true),
+            ("server = 'shop (*)'", false),
+            ("server = 'sh*'", true),
+            ("server = 'shop.example.com'", true),
+            ("server = '*.example.com'", true),
+            ("server = 'example.com'", false),
+            ("server = '*/mcp'", false),
             ("server = 'https://other.example.com/*'", false),
             ("tool = 'deploy'", true),
             ("tool = 'dep*'", true),

@@ -28,13 +28,25 @@ impl Pattern {
     }
 
     /// Whether a server at this URL is meant. A `*` in the host stays in the host: what
-    /// `https://*.example.com/*` says of `https://evil.example/a.example.com/` is no.
+    /// `https://*.example.com/*` says of `https://evil.example/a.example.com/` is no. Without a
+    /// scheme it is for the host alone.
     pub(super) fn matches_url(&self, origin: &str, path: &str) -> bool {
         let Some((scheme, host, rest)) = self.url() else {
-            return self.matches(&format!("{origin}{path}"));
+            return self.0 == "*" || self.matches_host(origin);
         };
         let is_there = Self(format!("{scheme}://{host}")).matches(origin);
         is_there && (rest.is_empty() && host.ends_with('*') || Self::new(rest).matches(path))
+    }
+
+    /// Whether it is for the host of this origin, on any port unless it names one. One that ends
+    /// with `*` is for names alone: `shop*` would also be for `shop.evil.example`.
+    fn matches_host(&self, origin: &str) -> bool {
+        let (_, authority) = origin.split_once("://").unwrap_or(("", origin));
+        let ((host, port), (wanted, on)) = (split_port(authority), split_port(&self.0));
+        let is_open = wanted.ends_with('*') && wanted != "*";
+        !is_open
+            && Self::new(wanted).matches(host)
+            && on.is_none_or(|on| Self::new(on).matches(port.unwrap_or_default()))
     }
 
     /// Whether it is for a URL whose host goes on as it likes: `https://example.com*` is also for
@@ -52,9 +64,59 @@ impl Pattern {
     }
 }
 
+/// A host and its port; the colons of `[::1]` are its own.
+fn split_port(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_scheme_it_is_for_the_host() {
+        for (pattern, matching, others) in [
+            (
+                "*.example.com",
+                &["https://a.example.com", "http://a.b.example.com:8080"][..],
+                &["https://example.com", "https://a.example.com.evil.example"][..],
+            ),
+            (
+                "localhost:3000",
+                &["http://localhost:3000"],
+                &["http://localhost", "http://localhost:3001"],
+            ),
+            (
+                "localhost:*",
+                &["http://localhost:3000"],
+                &["http://localhost.evil.example:3000"],
+            ),
+            (
+                "[::1]",
+                &["http://[::1]:3000", "http://[::1]"],
+                &["http://[::2]"],
+            ),
+            ("[::1]:3000", &["http://[::1]:3000"], &["http://[::1]:1"]),
+            ("shop", &["http://shop"], &["https://shop.evil.example"]),
+            ("shop*", &[], &["http://shop", "https://shop.evil.example"]),
+            ("shop.*", &[], &["https://shop.example"]),
+            ("*", &["https://anybody.example"], &[]),
+            ("a.example/*", &[], &["https://a.example"]),
+        ] {
+            let of = Pattern::new(pattern);
+            for origin in matching {
+                assert!(of.matches_url(origin, "/mcp"), "{pattern} and {origin}");
+            }
+            for origin in others {
+                assert!(!of.matches_url(origin, "/mcp"), "{pattern} and {origin}");
+                // Nor does a path help.
+                assert!(!of.matches_url(origin, "/a.example.com"), "{pattern}");
+            }
+        }
+    }
 
     #[test]
     fn a_star_in_a_host_stays_there() {

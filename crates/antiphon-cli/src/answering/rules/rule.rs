@@ -210,13 +210,11 @@ fn form(question: &InputRequest) -> Option<&FormSchema> {
     }
 }
 
-/// Whether the pattern is for this server: by its name, where it is, or both as they are shown.
+/// Whether the pattern is for this server: by its name, or by where it is.
 fn names(pattern: &Pattern, server: &Identity) -> bool {
     match server {
         Identity::Http { origin, path } => pattern.matches_url(origin, path),
-        Identity::Named { name, server: at } => {
-            pattern.matches(name) || names(pattern, at) || pattern.matches(&server.to_string())
-        }
+        Identity::Named { name, server } => pattern.matches(name) || names(pattern, server),
         _ => pattern.matches(&server.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use antiphon_types::{
 };
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Speaking;
 use crate::client::{
@@ -80,7 +80,6 @@ impl Shared {
         self.tell(version, Bytes::from_static(initialized.as_bytes()))
             .await?;
         self.transport.settled(version).await;
-        let logs = result.capabilities.logging.is_some();
         if !self
             .negotiated
             .set(Negotiated::initialized(version, result))
@@ -92,16 +91,27 @@ impl Shared {
         self.session.next_epoch();
         self.session.confirm();
         self.session.trace.note(Step::Settled { version });
-        let level = self.client.listeners.log.as_ref().map(|(level, _)| *level);
-        if let Some(level) = self.session.level().or(level).filter(|_| logs) {
-            // LFEAT-C-01
-            let params = SetLevelRequestParams::new(level);
-            let set = self.older_once("logging/setLevel", version, &params);
-            if let Err(error) = set.await {
-                tracing::warn!(%error, "the log level cannot be set");
-            }
-        }
         Ok(())
+    }
+
+    /// Tells an older server which log messages are wanted (LFEAT-C-01). One that does not say in
+    /// time that it heard so is spoken with all the same.
+    pub(super) async fn set_level(&self, until: Instant) {
+        let Some(known) = self.negotiated.get().filter(|it| !it.version.is_modern()) else {
+            return;
+        };
+        let level = self.client.listeners.log.as_ref().map(|(level, _)| *level);
+        let level = self.session.level().or(level);
+        let Some(level) = level.filter(|_| known.capabilities.logging.is_some()) else {
+            return;
+        };
+        let params = SetLevelRequestParams::new(level);
+        let set = self.older_once("logging/setLevel", known.version, &params);
+        let work = self.client.clocks.work;
+        let set = timeout_at(until, set).await;
+        if let Err(error) = set.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work))) {
+            tracing::warn!(%error, "the log level cannot be set");
+        }
     }
 
     /// A request outside any session that could be lost.

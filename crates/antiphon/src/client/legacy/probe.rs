@@ -68,9 +68,9 @@ impl Shared {
     async fn ask_for_versions(&self, late: &mut Option<Late>) -> Result<Bytes, Error> {
         let mut options = Options::default();
         if self.transport.is_channel() {
-            // AMB-20
+            // AMB-20; a greeting must have its time as well.
             let clocks = &self.client.clocks;
-            options.work = Some(clocks.probe.min(clocks.work));
+            options.work = Some(clocks.probe.min(clocks.work / 2));
         }
         let leg = self.probing(&options);
         let outgoing = self.written(&leg, &RequestParams::new())?;

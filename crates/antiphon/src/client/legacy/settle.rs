@@ -2,10 +2,14 @@
 
 use antiphon_core::negotiate::{Remedy, Verdict, contradicts, remedy, supported};
 use antiphon_types::{Version, code};
+use tokio::time::{Instant, timeout_at};
 
 use super::probe::{Found, Late};
 use crate::client::{
-    Error, ErrorKind, Negotiated, discover::no_common, negotiation::Step, shared::Shared,
+    Clock, Error, ErrorKind, Negotiated,
+    discover::no_common,
+    negotiation::Step,
+    shared::{Shared, after},
 };
 
 /// What to try next.
@@ -88,19 +92,29 @@ impl Shared {
         }
     }
 
+    /// However many steps it takes, the server has the time of one request for all of them.
     async fn settle(&self, mut next: Next) -> Result<(), Error> {
+        let work = self.client.clocks.work;
+        let until = after(Instant::now(), work);
         let mut tried = Tried::default();
         loop {
-            let settled = match next {
-                Next::Probe => self.after_probe(&mut tried).await,
-                Next::Greet(version) => self.after_greeting(version, &mut tried).await,
+            let step = async {
+                match next {
+                    Next::Probe => self.after_probe(&mut tried).await,
+                    Next::Greet(version) => self.after_greeting(version, &mut tried).await,
+                }
             };
+            let settled = timeout_at(until, step).await.unwrap_or_else(|_| {
+                self.session.speak(None);
+                Err(Error::timed_out(Clock::Work, work))
+            });
             match settled {
                 Ok(Some(another)) => next = another,
                 Ok(None) => {
                     if let Some(late) = tried.late.take() {
                         self.ignore(late);
                     }
+                    self.set_level(until).await;
                     return Ok(());
                 }
                 Err(error) => return Err(tried.unread.unwrap_or(error)),

@@ -1,5 +1,7 @@
 //! [`Channel`]: many requests on one connection that carries a message at a time.
 
+#[cfg(feature = "stdio")]
+mod cut_off;
 mod head;
 mod queue;
 mod slot;
@@ -21,6 +23,8 @@ use futures_core::Stream;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "stdio")]
+use self::cut_off::{CutOff, cut_off};
 use self::{head::Whose, queue::Request, slot::Slot};
 use crate::client::{
     Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, excerpt::excerpt,
@@ -256,6 +260,40 @@ impl Shared {
     /// Skips what is no message.
     pub(super) fn noise(&self, what: String) {
         self.report(Event::Noise(what));
+    }
+
+    /// Skips a message of more than `limit` bytes, of which only this is known; whoever waits for
+    /// it is told.
+    #[cfg(feature = "stdio")]
+    pub(super) fn skipped(&self, beginning: &[u8], limit: usize) {
+        let answered = match cut_off(beginning) {
+            CutOff::Response(id) => self.answer(id, false),
+            CutOff::SomeResponse => self.only(),
+            CutOff::Other => None,
+        };
+        match answered {
+            Some(slot) => slot.fail(Error::decode(format!(
+                "the answer is longer than {limit} bytes, the limit of .max_message_bytes(..), and \
+                 was skipped"
+            ))),
+            None => self.noise(format!("a line of more than {limit} bytes")),
+        }
+    }
+
+    /// The only request that waits.
+    #[cfg(feature = "stdio")]
+    fn only(&self) -> Option<Arc<Slot>> {
+        let mut state = self.lock();
+        match state.waiting.len() {
+            1 => state.waiting.drain().next().map(|(_, it)| it.slot),
+            _ => None,
+        }
+    }
+
+    /// Whether nobody waits for an answer.
+    #[cfg(feature = "stdio")]
+    pub(super) fn is_idle(&self) -> bool {
+        self.lock().waiting.is_empty()
     }
 
     /// The request that this answers.

@@ -27,7 +27,9 @@ impl<C: Connect + Send> Connect for Named<C> {
     type Transport = Named<C::Transport>;
 
     async fn connect(self, events: Events) -> Result<Self::Transport, Error> {
-        let inner = self.inner.connect(events).await?;
+        let connected = self.inner.connect(events).await;
+        let inner =
+            connected.map_err(|error| error.during(format_args!("connecting to {}", self.name)))?;
         let identity = Identity::Named {
             name: self.name.clone(),
             server: Box::new(inner.identity().clone()),

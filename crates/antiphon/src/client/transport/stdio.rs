@@ -51,9 +51,12 @@ struct Options {
 #[non_exhaustive]
 pub enum Stderr {
     /// It is logged with `tracing`, line by line, at level `info` under the target
-    /// `antiphon::stderr`. The error text of a server that died quotes the last lines.
+    /// `antiphon::stderr`. The error text of a server that died quotes the last lines of what it
+    /// said since it was asked something, each on a line of its own.
     #[default]
     Log,
+    /// Each line is an [`Event::Stderr`](crate::client::Event::Stderr), and no error text quotes it.
+    Report,
     /// It goes where this process's own goes.
     Inherit,
     /// It is thrown away.
@@ -78,7 +81,8 @@ impl Stdio {
         }
     }
 
-    /// The longest message that is read, 16 MiB unless told otherwise. A longer one is skipped.
+    /// The longest message that is read, 16 MiB unless told otherwise. A longer one is skipped, and
+    /// the request that it answers fails.
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.options.max_message_bytes = bytes;
@@ -158,7 +162,7 @@ impl Connect for Stdio {
             .stdin(Pipe::piped())
             .stdout(Pipe::piped())
             .stderr(match options.stderr {
-                Stderr::Log => Pipe::piped(),
+                Stderr::Log | Stderr::Report => Pipe::piped(),
                 Stderr::Inherit => Pipe::inherit(),
                 Stderr::Null => Pipe::null(),
             });

@@ -61,7 +61,8 @@ where
         }
     }
 
-    /// The longest message that is read, 16 MiB unless told otherwise. A longer one is skipped.
+    /// The longest message that is read, 16 MiB unless told otherwise. A longer one is skipped, and
+    /// the request that it answers fails.
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = bytes;
@@ -151,7 +152,7 @@ pub(super) async fn read(
 ) -> io::Result<()> {
     let receive = |line| match line {
         Line::Message(message) => shared.receive(message),
-        Line::TooLong => shared.noise(format!("a line of more than {limit} bytes")),
+        Line::TooLong(beginning) => shared.skipped(&beginning, limit),
     };
     let mut reader = Reader::new(limit);
     while input.read_buf(reader.space()).await? > 0 {

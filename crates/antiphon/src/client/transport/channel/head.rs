@@ -38,7 +38,7 @@ struct Head<'a> {
 
 /// Borrowed unless it is spelt with escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[derive(Deserialize)]
 struct Params<'a> {
@@ -116,7 +116,7 @@ impl Whose {
 }
 
 /// An id of ours: all of them are integers, and an id keeps its JSON type.
-fn integer(raw: Option<&RawValue>) -> Option<i64> {
+pub(super) fn integer(raw: Option<&RawValue>) -> Option<i64> {
     RequestId::from_raw(raw?.get())?.as_i64()
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::{header::CONTENT_TYPE, response::Parts};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -139,12 +140,13 @@ impl Http {
         let wire = bare.wire(Events::new(|_| {})).await?;
         let Answered { head, body, .. } = wire.ask(&place.uri, &Sent::Fetch).await?;
         if !head.status.is_success() {
-            return Err(answer::not_taken(head.status, body).await);
+            answer::ignore(body).await;
+            let kind = ErrorKind::Status(head.status.as_u16());
+            return Err(Error::new(kind, no_metadata(&head)));
         }
         let text = answer::document(&head, body, LIMIT).await?;
-        let metadata: ResourceMetadata = serde_json::from_slice(&text).map_err(|error| {
-            Error::decode("this is no metadata of a protected resource").caused_by(error)
-        })?;
+        let metadata: ResourceMetadata = serde_json::from_slice(&text)
+            .map_err(|error| Error::decode(no_metadata(&head)).caused_by(error))?;
         if self.names(server, place).contains(&metadata.resource) {
             return Ok(metadata);
         }
@@ -169,6 +171,17 @@ impl Http {
         }
         names
     }
+}
+
+/// What is said of a response that is none; what it holds is a page for people more often than not.
+fn no_metadata(head: &Parts) -> String {
+    let kind = head.headers.get(CONTENT_TYPE);
+    let kind = kind.map(|kind| format!(" with {}", answer::printable(kind.as_bytes())));
+    format!(
+        "the server answered {}{}, which is no metadata of a protected resource",
+        head.status,
+        kind.unwrap_or_default()
+    )
 }
 
 /// The place that a server named.

@@ -6,7 +6,11 @@ use process_wrap::tokio::CommandWrap;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Options, group::Group, said::Said};
+use super::{
+    Options, Stderr,
+    group::Group,
+    said::{Said, report},
+};
 use crate::client::{
     Error, Events, Identity,
     transport::{
@@ -24,20 +28,25 @@ pub(super) fn start(
     options: &Options,
     identity: &Identity,
     events: Events,
+    said: Said,
 ) -> Result<Arc<Shared>, Error> {
     let mut group = Group::spawn(command).map_err(|error| unstarted(command, error))?;
     let (Some(stdin), Some(stdout), stderr) = group.streams() else {
         return Err(Error::transport("the server has no standard streams"));
     };
-    let (shared, queue) = Shared::new(events);
-    let said = Said::default();
+    let (shared, queue) = Shared::new(events.clone());
+    said.forget();
+    let follower = stderr.map(|stderr| match options.stderr {
+        Stderr::Report => task(report(stderr, events)),
+        _ => task(said.clone().follow(stderr, identity.to_string())),
+    });
     let life = Life {
         group,
         grace: options.grace,
         shared: shared.clone(),
         writer: task(write(queue, stdin)),
         reader: task(read(shared.clone(), stdout, options.max_message_bytes)),
-        follower: stderr.map(|stderr| task(said.clone().follow(stderr, identity.to_string()))),
+        follower,
         said,
     };
     tokio::spawn(life.run());

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use process_wrap::tokio::CommandWrap;
 use tokio::time::timeout;
 
-use super::{Options, life};
+use super::{Options, life, said::Said};
 use crate::client::{
     Error, Events, Identity, Incoming, Outgoing, Pending, Transport, transport::channel::Shared,
 };
@@ -25,6 +25,8 @@ use crate::client::{
 /// dropped.
 pub struct Process {
     identity: Identity,
+    /// What it says on its standard error.
+    said: Said,
     restarts: u32,
     /// The process as it lives now, or as it lived last.
     life: Mutex<Arc<Shared>>,
@@ -53,9 +55,17 @@ impl Process {
         identity: Identity,
         events: Events,
     ) -> Result<Self, Error> {
-        let life = life::start(&mut command, &options, &identity, events.clone())?;
+        let said = Said::default();
+        let life = life::start(
+            &mut command,
+            &options,
+            &identity,
+            events.clone(),
+            said.clone(),
+        )?;
         Ok(Self {
             identity,
+            said,
             restarts: options.restarts,
             life: Mutex::new(life),
             starter: tokio::sync::Mutex::new(Starter {
@@ -116,7 +126,8 @@ impl Process {
         if life.is_closed() {
             return Ok(life.clone());
         }
-        *life = life::start(command, options, &self.identity, events.clone())?;
+        let said = self.said.clone();
+        *life = life::start(command, options, &self.identity, events.clone(), said)?;
         self.lives.fetch_add(1, Ordering::SeqCst);
         tracing::debug!(server = %self.identity, "the server was started anew");
         Ok(life.clone())
@@ -131,7 +142,7 @@ impl Process {
         let why = why.as_deref().unwrap_or("the server is gone");
         Error::transport(match self.restarts {
             0 => why.to_owned(),
-            _ => format!("{why} (it was started anew {times} in vain)"),
+            _ => format!("it was started anew {times} in vain: {why}"),
         })
     }
 
@@ -162,6 +173,11 @@ impl Transport for Process {
                 (true, Some(life)) => life,
                 (false, _) => self.alive().await?,
             };
+            // What it says until it is connected to belongs together.
+            let connects = ["server/discover", "initialize"].contains(&request.method);
+            if !connects && life.is_idle() {
+                self.said.forget();
+            }
             life.send(request).await
         })
     }

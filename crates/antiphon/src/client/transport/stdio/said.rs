@@ -1,5 +1,5 @@
 //! What a server says on its standard error: for the log, and the end of it for the error text
-//! of a server that died. It is no sign of an error (STDIO-C-03).
+//! of a server that died; or for whom events are reported to. It is no sign of an error (STDIO-C-03).
 
 use std::{
     collections::VecDeque,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::client::excerpt::excerpt;
+use crate::client::{Event, Events, excerpt::excerpt};
 
 /// Lines that are kept.
 const LINES: usize = 10;
@@ -24,39 +24,31 @@ const KEPT: usize = 300;
 pub(super) struct Said(Arc<Mutex<VecDeque<String>>>);
 
 impl Said {
-    /// The last lines as a sentence to add to another, or nothing.
+    /// The last lines to add to a sentence, each on a line of its own; or nothing.
     pub(super) fn last(&self) -> String {
         let lines = self.lock();
         if lines.is_empty() {
             return String::new();
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        format!("; it last said: {}", lines.join(" | "))
+        format!("; it last said:\n{}", lines.join("\n"))
+    }
+
+    /// What was said until now is not worth an error text any more.
+    pub(super) fn forget(&self) {
+        self.lock().clear();
     }
 
     /// Logs and remembers what `server` says until it says no more.
-    pub(super) async fn follow(self, mut output: impl AsyncRead + Unpin, server: String) {
-        let mut chunk = [0; 8192];
-        let mut line = Vec::new();
-        while let Ok(read @ 1..) = output.read(&mut chunk).await {
-            let mut parts = chunk[..read].split(|byte| *byte == b'\n');
-            // Whatever comes after the first part begins a line of its own.
-            append(&mut line, parts.next().unwrap_or_default());
-            for part in parts {
-                self.say(&line, &server);
-                line.clear();
-                append(&mut line, part);
-            }
-        }
-        self.say(&line, &server);
+    pub(super) async fn follow(self, output: impl AsyncRead + Unpin, server: String) {
+        let said = |line: &[u8]| {
+            tracing::info!(target: "antiphon::stderr", server, "{}", excerpt(line, LOGGED));
+            self.remember(line);
+        };
+        each_line(output, said).await;
     }
 
-    fn say(&self, line: &[u8], server: &str) {
-        let line = line.trim_ascii_end();
-        if line.is_empty() {
-            return;
-        }
-        tracing::info!(target: "antiphon::stderr", server, "{}", excerpt(line, LOGGED));
+    fn remember(&self, line: &[u8]) {
         let mut lines = self.lock();
         if lines.len() == LINES {
             lines.pop_front();
@@ -67,6 +59,33 @@ impl Said {
     fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Reports what a server says until it says no more.
+pub(super) async fn report(output: impl AsyncRead + Unpin, events: Events) {
+    let said = |line: &[u8]| events.report(Event::Stderr(excerpt(line, LOGGED)));
+    each_line(output, said).await;
+}
+
+/// Calls `said` with every line that is not blank.
+async fn each_line(mut output: impl AsyncRead + Unpin, said: impl Fn(&[u8])) {
+    let say = |line: &[u8]| match line.trim_ascii_end() {
+        b"" => {}
+        line => said(line),
+    };
+    let mut chunk = [0; 8192];
+    let mut line = Vec::new();
+    while let Ok(read @ 1..) = output.read(&mut chunk).await {
+        let mut parts = chunk[..read].split(|byte| *byte == b'\n');
+        // Whatever comes after the first part begins a line of its own.
+        append(&mut line, parts.next().unwrap_or_default());
+        for part in parts {
+            say(&line);
+            line.clear();
+            append(&mut line, part);
+        }
+    }
+    say(&line);
 }
 
 /// Adds to a line what there is room for; one byte more tells that it was longer.
@@ -91,10 +110,10 @@ mod tests {
             .await;
         let last = said.last();
         assert!(
-            last.starts_with("; it last said: line 22 | line 23 | "),
+            last.starts_with("; it last said:\nline 22\nline 23\n"),
             "{last}"
         );
-        assert!(last.ends_with("xxx… | the end"), "{last}");
+        assert!(last.ends_with("xxx…\nthe end"), "{last}");
         assert!(last.len() < LINES * (KEPT + 10), "{}", last.len());
     }
 }
