@@ -194,11 +194,11 @@ async def asks(peer: Peer, tool: str, arguments: dict, text: str, *script: tuple
 async def list_(peer: Peer) -> None:
     check("server", (ensemble.NAME, ensemble.VERSION), peer.server())
     check("tools", sorted(TOOLS), sorted(await peer.tools()))
-    check("prompts", {"greet": ["name", "style"], "letter": []}, await peer.prompts())
+    check("prompts", {"greet": ["name", "style"], "grüße_東京": ["größe"], "letter": []}, await peer.prompts())
     check("templates", ["report://{id}"], await peer.templates())
 
 
-TOOLS = "echo add grüße_東京 count log sleep slept touch confirm order sign_in sum_up where trip quiz wait".split()
+TOOLS = "echo add size count log sleep slept touch confirm order sign_in sum_up where trip quiz wait".split()
 
 
 @case("tools")
@@ -214,7 +214,9 @@ async def tools(peer: Peer) -> None:
 @case("unicode")
 async def unicode(peer: Peer) -> None:
     text = '🎼 ünïcödé "quoted"\n\u0007'
-    await says(peer, "grüße_東京", {"größe": text}, f"größe: {text}")
+    await says(peer, "size", {"größe": text}, f"größe: {text}")
+    messages = await peer.prompt("grüße_東京", {"größe": text})
+    check("grüße_東京", [("user", f"größe: {text}")], messages)
 
 
 @case("structured")

@@ -67,7 +67,7 @@ def add(a: int, b: int) -> Sum:
 
 
 @mcp.tool()
-def grüße_東京(größe: str) -> str:
+def size(größe: str) -> str:
     return f"größe: {größe}"
 
 
@@ -241,6 +241,11 @@ def greet(name: str, style: str) -> str:
 async def complete(ref, argument, context) -> Completion:
     is_style = getattr(ref, "name", None) == "greet" and argument.name == "style"
     return Completion(values=[style for style in ensemble.STYLES if is_style and style.startswith(argument.value)])
+
+
+@mcp.prompt()
+def grüße_東京(größe: str) -> str:
+    return f"größe: {größe}"
 
 
 @mcp.prompt()

@@ -33,6 +33,9 @@ pub(crate) struct Defect {
     pub(crate) what: String,
     pub(crate) direction: Direction,
     pub(crate) cases: Vec<String>,
+    /// Whether it depends on how things fall out: then a cell may pass as well.
+    #[serde(default)]
+    pub(crate) sometimes: bool,
     /// Only in this era.
     pub(crate) era: Option<Era>,
     /// Only on this transport.
