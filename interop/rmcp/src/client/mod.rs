@@ -8,7 +8,7 @@ use std::{error::Error, fmt::Debug, time::Duration};
 
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, RoleClient,
-    model::{CallToolRequestParams, CallToolResult, GetPromptResult, ProtocolVersion},
+    model::{CallToolRequestParams, CallToolResult, GetPromptResult, ProtocolVersion, Role},
     service::RunningService,
     transport::{StreamableHttpClientTransport, TokioChildProcess},
 };
@@ -94,9 +94,7 @@ fn text(tool: &str, result: CallToolResult) -> Result<String, Box<dyn Error>> {
 /// The text of a prompt that is one message of the user.
 fn message(prompt: &GetPromptResult) -> Option<&str> {
     match &prompt.messages[..] {
-        [one] if one.role == rmcp::model::Role::User => {
-            one.content.as_text().map(|text| text.text.as_str())
-        }
+        [one] if one.role == Role::User => one.content.as_text().map(|text| text.text.as_str()),
         _ => None,
     }
 }

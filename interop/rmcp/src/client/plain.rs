@@ -2,8 +2,12 @@
 
 use std::{error::Error, time::Duration};
 
-use rmcp::{ServiceError, model::*, service::PeerRequestOptions};
-use serde_json::{Value, json};
+use rmcp::{
+    RoleClient, ServiceError,
+    model::*,
+    service::{PeerRequestOptions, RequestHandle},
+};
+use serde_json::json;
 use tokio::time::sleep;
 
 use super::{Done, Grid, call, message, same, text, until, user::Mood};
@@ -19,10 +23,6 @@ const ODD: &str = "🎼 ünïcödé \"quoted\"\n\u{7}";
 fn named(mut names: Vec<&str>, wanted: &[&str]) -> Done {
     names.sort_unstable();
     same(&names[..], wanted)
-}
-
-fn object(value: Value) -> JsonObject {
-    rmcp::model::object(value)
 }
 
 impl Grid {
@@ -92,7 +92,10 @@ impl Grid {
     }
 
     /// A call that can be cancelled, and whose token of progress is known.
-    async fn start(&self, call: CallToolRequestParams) -> Result<Started, ServiceError> {
+    async fn start(
+        &self,
+        call: CallToolRequestParams,
+    ) -> Result<RequestHandle<RoleClient>, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
         let options = PeerRequestOptions::no_options();
         self.server.send_cancellable_request(request, options).await
@@ -242,5 +245,3 @@ impl Grid {
         }
     }
 }
-
-type Started = rmcp::service::RequestHandle<rmcp::RoleClient>;

@@ -19,7 +19,7 @@ const LIFE: Duration = Duration::from_secs(600);
 
 /// Why a handler ends without a result.
 pub(super) enum Stop {
-    Asks(InputRequiredResult),
+    Asks(Box<InputRequiredResult>),
     Fails(ErrorData),
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn settle<R: From<InputRequiredResult>>(
 ) -> Result<R, ErrorData> {
     match handler.await {
         Ok(result) => Ok(result),
-        Err(Stop::Asks(questions)) => Ok(questions.into()),
+        Err(Stop::Asks(questions)) => Ok((*questions).into()),
         Err(Stop::Fails(error)) => Err(error),
     }
 }
@@ -135,7 +135,7 @@ impl Ask {
             let questions = questions.map(|(key, question)| (key.to_owned(), question));
             let state = self.seal(keys.map(ToOwned::to_owned).into())?;
             let result = InputRequiredResult::new(Some(questions.into()), Some(state));
-            return Err(Stop::Asks(result));
+            return Err(Stop::Asks(result.into()));
         }
         Ok(keys.map(|key| answers.remove(key).unwrap_or_default()))
     }
@@ -144,7 +144,8 @@ impl Ask {
     pub(super) fn later(&self, rounds: u32) -> Result<(), Stop> {
         if is_modern(&self.context) && self.kept.rounds < rounds {
             let state = self.seal(BTreeSet::new())?;
-            return Err(Stop::Asks(InputRequiredResult::from_request_state(state)));
+            let result = InputRequiredResult::from_request_state(state);
+            return Err(Stop::Asks(result.into()));
         }
         Ok(())
     }

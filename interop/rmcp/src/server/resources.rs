@@ -73,6 +73,12 @@ impl Ensemble {
         }
     }
 
+    /// Whether the note was touched after the subscription was accepted whose handler begins now.
+    pub(super) fn missed_a_change(&self) -> bool {
+        let accepted = self.accepted.lock().expect("nobody panics").pop_front();
+        accepted.is_some_and(|touched| touched != self.shared.touched.load(SeqCst))
+    }
+
     /// Tells that the note was changed, and forgets who cannot be told any more.
     pub(super) async fn tell_listeners(&self) {
         let listeners = self.listeners().clone();
