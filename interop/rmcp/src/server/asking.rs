@@ -215,7 +215,7 @@ impl Ensemble {
         uri: &str,
     ) -> Result<ReadResourceResponse, ErrorData> {
         settle(async {
-            let id = uri.trim_start_matches("report://");
+            let id = uri.strip_prefix("report://").unwrap_or(uri);
             let question = format!("For whom is report {id}?");
             let Name { name } = ask.form("reader", question).await?.accepted()?;
             Ok(contents(format!("report {id} for {name}"), uri))
