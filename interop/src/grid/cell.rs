@@ -1,6 +1,6 @@
 //! [`Cell`]: what came of one case between one client and one server.
 
-use std::{fmt, path::Path, process::Command};
+use std::{fmt, process::Command};
 
 use serde::Deserialize;
 
@@ -166,8 +166,7 @@ impl<'a> Pairing<'a> {
 impl Defect {
     /// Whether its script still shows it.
     fn shows(&self) -> Result<(), String> {
-        let name = Path::new(self.script.last().map_or("", String::as_str));
-        let name = name.file_name().unwrap_or_default().to_string_lossy();
+        let name = &self.file;
         let (program, arguments) = self.script.split_first().ok_or("a defect has no script")?;
         match Command::new(program).args(arguments).output() {
             Ok(output) if output.status.success() => Ok(()),

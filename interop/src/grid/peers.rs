@@ -26,7 +26,9 @@ pub(crate) struct Peer {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Defect {
-    /// The words that start a script, which shows it without any code of ours: it ends with 0 as
+    /// The script in `interop/defects` that shows it.
+    pub(crate) file: String,
+    /// The words that start that script, which shows it without any code of ours: it ends with 0 as
     /// long as the defect is there.
     pub(crate) script: Vec<String>,
     /// What is wrong.

@@ -118,8 +118,7 @@ fn note(cell: &Cell<'_>, notes: &mut Vec<String>) -> String {
         Verdict::Cannot(why) => format!("{}: {why}", cell.pairing.peer.name),
         Verdict::Failed(why) => format!("{}: {why}", cell.pairing.peer.name),
         Verdict::Excused(defect) => {
-            let script = defect.script.last().map_or("", String::as_str);
-            let script = script.rsplit('/').next().unwrap_or_default();
+            let script = &defect.file;
             let peer = &cell.pairing.peer.name;
             format!("{peer}: {} ([shown](defects/{script}))", defect.what)
         }
