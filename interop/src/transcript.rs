@@ -3,11 +3,11 @@
 //! ```text
 //! ## rounds
 //! > {"jsonrpc":"2.0","id":1,"method":"tools/call", …}
-//! < {"jsonrpc":"2.0","id":1,"result":{"requestState":"<state 1>", …}}
+//! < {"jsonrpc":"2.0","id":1,"result":{"requestState":"<requestState 1>", …}}
 //! ```
 //!
-//! A section is a connection over pipes; `>` is the client's, `<` the server's. States are numbered, since
-//! they are another text each time.
+//! A section is a connection over pipes; `>` is the client's, `<` the server's. What is another text
+//! each time, such as a state, is numbered.
 
 use std::fmt;
 
@@ -111,48 +111,52 @@ impl fmt::Display for Section {
     }
 }
 
-/// The states of a connection, in the order in which they were seen.
+/// The texts of a connection that are others each time, in the order in which they were seen.
 #[derive(Debug, Default)]
-pub struct States(Vec<String>);
+pub struct Chances(Vec<String>);
 
-impl States {
-    /// Puts a number in the place of each state.
+/// The members that hold such a text.
+const CHANCES: [&str; 2] = ["requestState", "elicitationId"];
+
+impl Chances {
+    /// Puts a number in the place of each of them.
     pub fn hide(&mut self, message: &mut Value) {
-        each_state(message, &mut |state| {
-            let at = self.0.iter().position(|known| known == state);
+        each(message, &mut |name, text| {
+            let at = self.0.iter().position(|known| known == text);
             let at = at.unwrap_or_else(|| {
-                self.0.push(state.clone());
+                self.0.push(text.clone());
                 self.0.len() - 1
             });
-            *state = format!("<state {}>", at + 1);
+            *text = format!("<{name} {}>", at + 1);
         });
     }
 
-    /// Puts each state in the place of its number.
+    /// Puts each of them in the place of its number.
     pub fn reveal(&self, message: &mut Value) {
-        each_state(message, &mut |state| {
-            let number = state
-                .strip_prefix("<state ")
+        each(message, &mut |name, text| {
+            let number = text
+                .strip_prefix('<')
                 .and_then(|rest| rest.strip_suffix('>'));
-            let number = number.and_then(|number| number.parse::<usize>().ok());
+            let number =
+                number.and_then(|rest| rest.strip_prefix(name)?.trim_start().parse::<usize>().ok());
             if let Some(known) = number.and_then(|number| self.0.get(number.wrapping_sub(1))) {
-                known.clone_into(state);
+                known.clone_into(text);
             }
         });
     }
 }
 
-fn each_state(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+fn each(value: &mut Value, change: &mut impl FnMut(&str, &mut String)) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(state) if name == "requestState" => change(state),
-                    value => each_state(value, change),
+                    Value::String(text) if CHANCES.contains(&name.as_str()) => change(name, text),
+                    value => each(value, change),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| each_state(item, change)),
+        Value::Array(items) => items.iter_mut().for_each(|item| each(item, change)),
         _ => {}
     }
 }
@@ -183,21 +187,21 @@ mod tests {
     }
 
     #[test]
-    fn states_are_numbered_and_found_again() {
-        let mut states = States::default();
+    fn what_is_another_text_each_time_is_numbered_and_found_again() {
+        let mut chances = Chances::default();
         let [first, second] = [
             json!({ "result": { "requestState": "abc" } }),
-            json!({ "params": { "requestState": "x" } }),
+            json!({ "params": { "elicitationId": "x" } }),
         ];
         for (message, hidden) in [
-            (&first, "<state 1>"),
-            (&second, "<state 2>"),
-            (&first, "<state 1>"),
+            (&first, "<requestState 1>"),
+            (&second, "<elicitationId 2>"),
+            (&first, "<requestState 1>"),
         ] {
             let mut changed = message.clone();
-            states.hide(&mut changed);
+            chances.hide(&mut changed);
             assert!(changed.to_string().contains(hidden), "{changed}");
-            states.reveal(&mut changed);
+            chances.reveal(&mut changed);
             assert_eq!(changed, *message);
         }
     }

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use antiphon_interop::transcript::{Said, Section, Side, States};
+use antiphon_interop::transcript::{Chances, Said, Section, Side};
 
 /// What was said so far.
 type Heard = Arc<Mutex<Vec<(Side, String)>>>;
@@ -50,10 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     _ = pass(Side::Server, output, io::stdout(), &heard);
     _ = server.wait();
     let heard = heard.lock().expect("nobody panics");
-    let mut states = States::default();
+    let mut chances = Chances::default();
     let said = heard.iter().map(|(by, line)| {
         let mut message = serde_json::from_str(line)?;
-        states.hide(&mut message);
+        chances.hide(&mut message);
         Ok(Said { by: *by, message })
     });
     let section = Section {
