@@ -4,7 +4,7 @@ use std::{fmt, process::Command};
 
 use serde::Deserialize;
 
-use crate::peers::{Defect, Peer};
+use crate::peers::{Defect, Ours, Peer};
 
 /// What a client goes through; `interop/CONTRACT.md` says what each is.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,13 +38,20 @@ const CASES: [&str; 25] = [
     "template-asks",
 ];
 
+/// What the `antiphon` command goes through.
+const TOOL_CASES: [&str; 3] = ["inspect", "call", "resume"];
+
 impl Case {
-    pub(crate) fn all() -> Vec<Self> {
-        CASES.map(Self).to_vec()
+    /// The cases of a direction.
+    pub(crate) fn of(direction: Direction) -> Vec<Self> {
+        match direction {
+            Direction::OurTool => TOOL_CASES.map(Self).to_vec(),
+            Direction::OurClient | Direction::OurServer => CASES.map(Self).to_vec(),
+        }
     }
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
-        let found = CASES.iter().find(|case| **case == name);
+        let found = CASES.iter().chain(&TOOL_CASES).find(|case| **case == name);
         found
             .map(|case| Self(case))
             .ok_or(format!("there is no case {name}"))
@@ -71,6 +78,12 @@ pub(crate) enum Transport {
 pub(crate) enum Direction {
     OurClient,
     OurServer,
+    /// Our client is the `antiphon` command.
+    OurTool,
+}
+
+impl Direction {
+    pub(crate) const ALL: [Self; 3] = [Self::OurClient, Self::OurTool, Self::OurServer];
 }
 
 impl fmt::Display for Era {
@@ -104,7 +117,7 @@ impl<'a> Pairing<'a> {
     /// Every way to meet each peer.
     pub(crate) fn all(peers: &'a [Peer]) -> Vec<Self> {
         let mut all = Vec::new();
-        for direction in [Direction::OurClient, Direction::OurServer] {
+        for direction in Direction::ALL {
             for peer in peers {
                 for era in &peer.eras {
                     for transport in [Transport::Stdio, Transport::Http] {
@@ -122,9 +135,10 @@ impl<'a> Pairing<'a> {
     }
 
     /// The server's words, and the client's.
-    pub(crate) fn programs(&self, ours: &'a Peer) -> (&'a [String], &'a [String]) {
+    pub(crate) fn programs(&self, ours: &'a Ours) -> (&'a [String], &'a [String]) {
         match self.direction {
             Direction::OurClient => (&self.peer.server, &ours.client),
+            Direction::OurTool => (&self.peer.server, &ours.tool),
             Direction::OurServer => (&ours.server, &self.peer.client),
         }
     }
@@ -212,6 +226,7 @@ impl fmt::Display for Pairing<'_> {
         let (peer, transport, era) = (&self.peer.name, self.transport, self.era);
         match self.direction {
             Direction::OurClient => write!(f, "our client, {peer} server, {transport}, {era}"),
+            Direction::OurTool => write!(f, "antiphon, {peer} server, {transport}, {era}"),
             Direction::OurServer => write!(f, "{peer} client, our server, {transport}, {era}"),
         }
     }

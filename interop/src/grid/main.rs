@@ -12,7 +12,7 @@ mod report;
 use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
 use cell::{Case, Cell, Pairing};
-use peers::Peer;
+use peers::{Ours, Peer};
 
 /// What the command line says.
 struct Given {
@@ -24,6 +24,7 @@ struct Given {
     built: PathBuf,
     /// The peers that play; all, if none is named.
     peers: Vec<String>,
+    /// The cases that are played; all, if none is named.
     cases: Vec<Case>,
     /// Where the results are written, with the day.
     out: Option<(PathBuf, String)>,
@@ -50,9 +51,6 @@ fn given() -> Result<Given, Box<dyn Error>> {
             _ => return Err(format!("{word} is not known").into()),
         }
     }
-    if cases.is_empty() {
-        cases = Case::all();
-    }
     Ok(Given {
         here: here.ok_or("--here is missing")?,
         installed: installed.ok_or("--installed is missing")?,
@@ -75,7 +73,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Err(format!("there is no peer {odd}").into());
     }
     peers.retain(|peer| given.peers.is_empty() || given.peers.contains(&peer.name));
-    let ours = Peer::ours(&given.built);
+    let ours = Ours::in_folder(&given.built);
     if let Some(folder) = &given.record {
         let tap = given.built.join("antiphon-interop-tap");
         record::record(&peers, &ours, &tap, folder)?;
@@ -84,7 +82,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut cells: Vec<Cell> = Vec::new();
     for pairing in Pairing::all(&peers) {
         let (server, client) = pairing.programs(&ours);
-        let played = play::play(server, client, &pairing, &given.cases);
+        let mut cases = Case::of(pairing.direction);
+        cases.retain(|case| given.cases.is_empty() || given.cases.contains(case));
+        if cases.is_empty() {
+            continue;
+        }
+        let played = play::play(server, client, &pairing, &cases);
         let judged: Vec<_> = played
             .into_iter()
             .map(|(case, outcome)| pairing.judge(case, outcome))

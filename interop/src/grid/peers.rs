@@ -67,19 +67,25 @@ impl Peer {
         }
         Ok(peers)
     }
+}
 
-    /// What is built here.
-    pub(crate) fn ours(built: &Path) -> Self {
+/// The programs that are built here.
+pub(crate) struct Ours {
+    pub(crate) server: Vec<String>,
+    pub(crate) client: Vec<String>,
+    pub(crate) tool: Vec<String>,
+}
+
+impl Ours {
+    pub(crate) fn in_folder(built: &Path) -> Self {
         let program = |role: &str| {
             let path = built.join(format!("antiphon-interop-{role}"));
             vec![path.to_string_lossy().into_owned()]
         };
         Self {
-            name: "antiphon".to_owned(),
-            eras: vec![Era::Modern, Era::Legacy],
             server: program("server"),
             client: program("client"),
-            defects: Vec::new(),
+            tool: program("tool"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{error::Error, fs, path::Path};
 
 use crate::{
     cell::{Case, Direction, Outcome, Pairing, Transport},
-    peers::Peer,
+    peers::{Ours, Peer},
     play,
 };
 
@@ -27,7 +27,7 @@ const ASKING: [&str; 12] = [
 /// A file for each peer, era and direction, in this folder. Only what passes is written down.
 pub(crate) fn record(
     peers: &[Peer],
-    ours: &Peer,
+    ours: &Ours,
     tap: &Path,
     folder: &Path,
 ) -> Result<(), Box<dyn Error>> {
@@ -38,6 +38,7 @@ pub(crate) fn record(
         }
         let role = match pairing.direction {
             Direction::OurClient => "server",
+            Direction::OurTool => continue,
             Direction::OurServer => "client",
         };
         let peer = pairing.peer.name.to_lowercase().replace(' ', "-");

@@ -50,6 +50,7 @@ pub(crate) fn page(peers: &[Peer], cells: &[Cell<'_>], day: &str) -> String {
     let mut notes = Vec::new();
     for (direction, title) in [
         (Direction::OurClient, "Our client, their server"),
+        (Direction::OurTool, "The `antiphon` command, their server"),
         (Direction::OurServer, "Their client, our server"),
     ] {
         _ = write!(
@@ -90,7 +91,7 @@ fn table(
     table.push_str("\n|---|");
     table.push_str(&"---|".repeat(columns.len()));
     table.push('\n');
-    for case in Case::all() {
+    for case in Case::of(direction) {
         _ = write!(table, "| {} |", case.0);
         for (peer, era, transport) in &columns {
             let cell = cells.iter().find(|cell| {
