@@ -234,7 +234,7 @@ behaviours! {
         );
     }
 
-    /// PEERS 10: a client of an older revision cannot bring answers along, nor a state.
+    /// elsewhere.md: a client of an older revision cannot bring answers along, nor a state.
     async fn answers_cannot_be_brought_along(way: Wire) {
         let mut older = Older::open(way, desk(), "2025-11-25").await;
         let params = json!({
