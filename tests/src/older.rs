@@ -149,13 +149,19 @@ impl Older {
     /// Sends any message.
     pub async fn say(&mut self, message: &Value) {
         match &mut self.link {
-            Link::Memory(peer) => _ = peer.send(message.to_string()).await,
-            Link::Stdio { to, .. } => {
-                let line = format!("{message}\n");
-                to.write_all(line.as_bytes()).await.expect("written");
-            }
-            Link::Process(process) => process.write(format!("{message}\n").as_bytes()).await,
             Link::Http(web) => web.post(message).await,
+            _ => self.say_text(&message.to_string()).await,
+        }
+    }
+
+    /// Sends a message as it is spelt; not on HTTP.
+    pub async fn say_text(&mut self, message: &str) {
+        let line = format!("{message}\n");
+        match &mut self.link {
+            Link::Memory(peer) => _ = peer.send(message.to_owned()).await,
+            Link::Stdio { to, .. } => to.write_all(line.as_bytes()).await.expect("written"),
+            Link::Process(process) => process.write(line.as_bytes()).await,
+            Link::Http(_) => panic!("HTTP has no stream to send on"),
         }
     }
 

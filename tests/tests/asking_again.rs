@@ -223,6 +223,30 @@ async fn a_call_asks_in_so_many_rounds_and_no_more() {
     assert!(error.message.contains("32 rounds"), "{}", error.message);
 }
 
+/// What is answered in the last round allowed is not thrown away.
+#[tokio::test]
+async fn the_last_round_allowed_counts() {
+    async fn three(ask: Ask) -> Result<String, Stop> {
+        let mut names = String::new();
+        for key in ["a", "b", "c"] {
+            let Name { name } = ask.form(key, format!("After {names}?"))?;
+            names += &name;
+        }
+        Ok(names)
+    }
+    let limits = AskLimits::new().rounds(3);
+    let server: Server = Server::new("three", "1.0")
+        .tool("three", three)
+        .sealing(Sealing::process_key().ask_limits(limits));
+    let people = ["a", "b", "c"]
+        .into_iter()
+        .fold(Script::new(), |script, key| {
+            script.accept(key, json!({ "name": key }))
+        });
+    let played = people.call_tool(&server, "three", ()).await;
+    assert_eq!(played.text(), "abc");
+}
+
 #[tokio::test]
 async fn a_round_has_so_many_questions_and_the_rest_is_asked_in_the_next() {
     async fn many(ask: Ask) -> Result<String, Stop> {

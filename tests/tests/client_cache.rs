@@ -122,7 +122,7 @@ async fn answers_are_used_again_while_they_are_fresh() {
     assert_eq!(seen.messages().len(), 2);
 }
 
-/// MRTR-C-14, CACHE-C-02, CACHE-C-03, PEERS 2.7: neither the questions nor what came of the
+/// MRTR-C-14, CACHE-C-02, CACHE-C-03, elsewhere.md: neither the questions nor what came of the
 /// answers, whatever the server says about keeping it.
 #[tokio::test]
 async fn what_came_of_answers_is_not_kept() {

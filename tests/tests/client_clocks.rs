@@ -23,7 +23,7 @@ fn agreeable() -> Client {
     Client::new("tests", "1.0").on_form(|form| async move { form.accept(json!({ "ok": true })) })
 }
 
-/// PEERS 2.9: rounds that ask nothing do not count, and are paced.
+/// elsewhere.md: rounds that ask nothing do not count, and are paced.
 #[tokio::test]
 async fn coming_back_is_paced_and_has_a_clock_of_its_own() {
     let count = AtomicU32::new(0);
@@ -91,7 +91,7 @@ async fn the_poll_clock_interrupts_a_server_that_holds_its_answer() {
     .await;
 }
 
-/// PEERS 2.8: whoever waits is really interrupted, be it in a callback that blocks its thread.
+/// elsewhere.md: whoever waits is really interrupted, be it in a callback that blocks its thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_human_clock_interrupts_callbacks() {
     for blocking in [false, true] {

@@ -6,12 +6,17 @@ use std::sync::{
 };
 
 use antiphon::{
-    Client, Http, Kind, Stdio,
-    client::{CallTool, Connect, Era, ErrorKind, Event, Identity, Negotiated, Paused, Traffic},
+    Ask, Client, Form, Http, Kind, Server, Stdio, Stop,
+    client::{
+        CallTool, Connect, Era, ErrorKind, Event, Identity, Negotiated, Paused, Streams, Traffic,
+    },
     memory::{self, Peer},
     types::{CallToolResult, Implementation, ListRootsResult, Version},
 };
-use antiphon_tests::script::{discovered, respond, text};
+use antiphon_tests::{
+    http,
+    script::{discovered, respond, text},
+};
 use serde_json::{Value, json};
 
 /// A server that answers all requests, discovery too, with these results or errors in turn.
@@ -61,6 +66,39 @@ async fn a_server_is_known_after_one_request() {
         meta["io.modelcontextprotocol/clientCapabilities"],
         json!({})
     );
+}
+
+/// Who configures nothing speaks the newest revision, and is asked.
+#[tokio::test]
+async fn what_nobody_configures_is_modern_and_asks() {
+    #[derive(Form)]
+    struct Name {
+        name: String,
+    }
+    async fn greet(ask: Ask) -> Result<String, Stop> {
+        let Name { name } = ask.form("name", "Who are you?")?;
+        Ok(format!("Hello, {name}!"))
+    }
+    async fn greeted(to: impl Connect + Send) {
+        let client = Client::new("desk", "1.0")
+            .on_form(|form| async move { form.accept(json!({ "name": "Ada" })) });
+        let connection = client.connect(to).await.expect("connected");
+        assert_eq!(connection.protocol_version(), Version::LATEST);
+        let result = connection.call_tool("greet", ()).await.expect("a result");
+        assert_eq!(result.first_text(), Some("Hello, Ada!"));
+        connection.close().await;
+    }
+    let server: Server = Server::new("desk", "1.0").tool("greet", greet);
+    greeted(antiphon::memory(server.clone())).await;
+
+    let (ours, theirs) = tokio::io::duplex(1000);
+    let (input, output) = tokio::io::split(theirs);
+    tokio::spawn(antiphon::stdio::serve_on(server.clone(), input, output));
+    let (read, write) = tokio::io::split(ours);
+    greeted(Streams::new(read, write, "a pipe")).await;
+
+    let served = http::Server::start(antiphon::http::service(server)).await;
+    greeted(Http::new(format!("http://{}/mcp", served.address))).await;
 }
 
 /// META-C-03, and servers that put their name where earlier revisions had it.

@@ -291,7 +291,7 @@ async fn a_completion_has_its_metadata_once() {
     );
 }
 
-/// PEERS 2.15: what users answer, and what servers keep, is in no log.
+/// elsewhere.md: what users answer, and what servers keep, is in no log.
 #[tokio::test]
 async fn debug_shows_neither_answers_nor_states() {
     let shown = Arc::new(Mutex::new(String::new()));

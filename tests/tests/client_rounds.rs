@@ -10,7 +10,7 @@ use std::{
 
 use antiphon::{
     Client, Kind,
-    client::{CallTool, ErrorKind, Identity, Reply},
+    client::{CallTool, ErrorKind, GetPrompt, Identity, Outcome, ReadResource, Reply},
     types::{LoggingLevel, Root},
 };
 use antiphon_tests::script::{answers, asking, form, link, respond, roots, sample, script, text};
@@ -99,6 +99,68 @@ async fn a_retry_repeats_the_call_and_adds_what_the_last_round_asked() {
     assert!(params[2].get("requestState").is_none());
     assert!(params[3].get("inputResponses").is_none());
     assert_eq!(params[3]["requestState"], "");
+}
+
+/// Whatever a caller keeps of a call is what it was, however often it was asked.
+#[tokio::test]
+async fn a_call_that_was_made_can_be_made_again() {
+    let (peer, seen) = script(|request| {
+        let result = match request["params"].get("requestState") {
+            None => asking([("k", form("?"))], Some("s")),
+            Some(_) => text("done"),
+        };
+        vec![respond(request, &result)]
+    });
+    let client = agreeable().connect(peer).await.expect("connected");
+    let call = CallTool::new("pay", json!({ "a": 1 }));
+    for _ in 0..2 {
+        client.call(call.clone()).await.expect("a result");
+    }
+    let params: Vec<_> = seen.messages().iter().map(without_meta).collect();
+    let plain = json!({ "name": "pay", "arguments": { "a": 1 } });
+    assert_eq!(params.len(), 4);
+    assert_eq!((&params[0], &params[2]), (&plain, &plain));
+}
+
+/// Every way to call runs the loop, or says that it does not: none gives questions for a result.
+#[tokio::test]
+async fn whatever_calls_runs_the_loop() {
+    let (peer, seen) = script(|request| {
+        let result = match (request["params"].get("requestState"), &request["method"]) {
+            (None, _) => asking([("k", form("?"))], Some("s")),
+            (_, method) if method == "tools/call" => text("done"),
+            (_, method) if method == "prompts/get" => json!({ "messages": [] }),
+            _ => json!({ "contents": [], "ttlMs": 0, "cacheScope": "private" }),
+        };
+        vec![respond(request, &result)]
+    });
+    let client = agreeable().connect(peer).await.expect("connected");
+    client.call_tool("t", ()).await.expect("a result");
+    client.call(CallTool::new("t", ())).await.expect("a result");
+    let started = client.start(CallTool::new("t", ())).await;
+    assert!(matches!(started, Ok(Outcome::Done(_))), "{started:?}");
+    client.get_prompt("p", ()).await.expect("a prompt");
+    client
+        .call(GetPrompt::new("p", ()))
+        .await
+        .expect("a prompt");
+    client.read_resource("x://y").await.expect("contents");
+    client
+        .call(ReadResource::new("x://y"))
+        .await
+        .expect("contents");
+    assert_eq!(seen.messages().len(), 14);
+    for (method, name) in [
+        ("tools/call", "name"),
+        ("prompts/get", "name"),
+        ("resources/read", "uri"),
+    ] {
+        let params = json!({ name: "x://y" });
+        let params = params.as_object().expect("an object");
+        let error = client.request(method, params).await.expect_err("it asks");
+        assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
+        assert!(error.to_string().contains("asks for input"), "{error}");
+    }
 }
 
 /// The callbacks of a round run together, and see who asks, for which call, until when.
@@ -220,7 +282,7 @@ async fn links_are_https_or_local() {
     }
 }
 
-/// MRTR-C-20, PEERS 2.11: the answers of the last round allowed are sent; the round after it is
+/// MRTR-C-20, elsewhere.md: the answers of the last round allowed are sent; the round after it is
 /// an error that holds its questions.
 #[tokio::test]
 async fn rounds_are_limited() {
@@ -249,7 +311,24 @@ async fn rounds_are_limited() {
     assert_eq!(seen.messages().len(), 6);
 }
 
-/// ELIC-C-21, PEERS 2.11: an answer that does not fit is handed back, and never sent.
+/// The answers of the last round allowed may be all that was missing.
+#[tokio::test]
+async fn the_last_round_allowed_counts() {
+    let (peer, seen) = answers([
+        asking([("one", form("?"))], None),
+        asking([("two", form("?"))], None),
+        asking([("three", form("?"))], Some("s")),
+        text("done"),
+    ]);
+    let client = agreeable().max_rounds(3);
+    let client = client.connect(peer).await.expect("connected");
+    let result = client.call_tool("t", ()).await.expect("a result");
+    assert_eq!(result.first_text(), Some("done"));
+    let last = &seen.messages()[3]["params"];
+    assert_eq!(last["inputResponses"]["three"]["action"], "accept");
+}
+
+/// ELIC-C-21, elsewhere.md: an answer that does not fit is handed back, and never sent.
 #[tokio::test]
 async fn an_answer_that_does_not_fit_is_handed_back() {
     for good_at in [2, 3, 4] {
@@ -280,7 +359,7 @@ async fn an_answer_that_does_not_fit_is_handed_back() {
     }
 }
 
-/// PEERS 2.11: the key and the round of a question that got no answer.
+/// elsewhere.md: the key and the round of a question that got no answer.
 #[tokio::test]
 async fn refusals_name_the_question() {
     type Answer = fn(antiphon::client::Form) -> Reply;
@@ -359,7 +438,7 @@ async fn parallel_calls_do_not_mix() {
     }
 }
 
-/// BASE-C-04, BASE-C-05, MRTR-C-15, PEERS 2.5 and 2.9: a result is what its `resultType` says.
+/// BASE-C-04, BASE-C-05, MRTR-C-15, elsewhere.md: a result is what its `resultType` says.
 #[tokio::test]
 async fn results_are_read_by_their_type_alone() {
     let questions = json!({ "k": form("?") });
@@ -418,6 +497,34 @@ async fn results_are_read_by_their_type_alone() {
     assert!(matches!(error.kind(), ErrorKind::Decode), "{error:?}");
     assert!(error.to_string().contains("may not ask"), "{error}");
     assert_eq!(seen.messages().len(), 1);
+}
+
+/// So it is with prompts and resources: more members do not make them another result, and
+/// metadata does not make a success of questions.
+#[tokio::test]
+async fn prompts_and_resources_are_read_by_their_type_too() {
+    let more = |mut result: Value| {
+        result["_meta"] = json!({ "x": 1 });
+        result["more"] = json!({ "content": [] });
+        result
+    };
+    let asks = |member: &str| {
+        let mut asks = more(asking([("k", form("?"))], None));
+        asks[member] = json!([]);
+        asks
+    };
+    let done = json!({ "messages": [], "contents": [], "content": [], "requestState": "s" });
+    let (peer, seen) = answers([
+        asks("messages"),
+        more(done.clone()),
+        asks("contents"),
+        more(done),
+    ]);
+    let client = agreeable().connect(peer).await.expect("connected");
+    client.get_prompt("p", ()).await.expect("a prompt");
+    assert_eq!(seen.messages().len(), 2);
+    client.read_resource("x://y").await.expect("contents");
+    assert_eq!(seen.messages().len(), 4);
 }
 
 /// A hook sees each round, and may refuse it.

@@ -20,8 +20,9 @@ use antiphon_tests::{
     asking::{retry, state_of},
     call,
     log::Log,
+    older::{Older, everything},
     request_as,
-    wire::Connection,
+    wire::{Connection, Wire},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -131,6 +132,38 @@ async fn nothing_else_does() {
     let people = Script::new().without(Kind::Form);
     let played = people.call_tool(&server, "remove", path("a.txt")).await;
     assert_eq!(played.error().code, -32021);
+    assert_eq!(paths(&deleted), [""; 0]);
+}
+
+/// Where nobody can be asked, nobody has agreed: on whatever way, for whatever reason.
+#[tokio::test]
+async fn nobody_to_ask_is_no_yes() {
+    let (server, deleted) = server();
+    let mute = json!({ "sampling": {}, "roots": {} });
+    let params = || json!({ "name": "remove", "arguments": path("a.txt") });
+    for mut modern in [
+        Connection::memory(server.clone()),
+        Connection::http(server.clone()).await,
+    ] {
+        let message = request_as(&mute, 1, "tools/call", params());
+        modern.ask(&message).await.refused(-32021, 400);
+    }
+    let service = || antiphon::http::service(server.clone());
+    let unshimmed = server.clone().legacy_shim(false);
+    let everything = everything();
+    for (mut older, can) in [
+        (Older::silent(Wire::Memory, server.clone()).await, &mute),
+        (Older::silent(Wire::Stdio, server.clone()).await, &mute),
+        (Older::silent(Wire::Http, server.clone()).await, &mute),
+        (Older::silent(Wire::Stdio, unshimmed).await, &everything),
+        (Older::over(service().stateless()).await, &everything),
+        (Older::over(service().json_answers()).await, &everything),
+    ] {
+        older.greet("2025-11-25", can).await;
+        let response = older.ask("tools/call", params()).await;
+        let failed = response["result"]["isError"] == true;
+        assert!(failed || response["error"]["code"] == -32603, "{response}");
+    }
     assert_eq!(paths(&deleted), [""; 0]);
 }
 

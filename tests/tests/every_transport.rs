@@ -96,7 +96,7 @@ behaviours! {
         }
     }
 
-    /// PEERS: a known method with bad parameters is -32602, whatever is bad about them.
+    /// elsewhere.md: a known method with bad parameters is -32602, whatever is bad about them.
     async fn malformed_parameters_are_invalid_params(connection) {
         for (method, params) in [
             ("tools/call", json!({})),
@@ -122,6 +122,7 @@ behaviours! {
         ] {
             let exchange = connection.ask(&request(5, method, params.clone())).await;
             assert_eq!(exchange.code(), -32602, "{method} {params}: {}", exchange.response);
+            assert_ne!(exchange.status, Some(404), "{method} {params}");
             assert_eq!(exchange.response["id"], 5);
         }
     }

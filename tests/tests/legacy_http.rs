@@ -149,14 +149,15 @@ async fn an_error_that_is_nobodys_has_the_id_that_the_revision_wants() {
             if !said {
                 client.version = String::new();
             }
-            for body in [
-                "{",
-                r#"{"jsonrpc":"2.0"}"#,
-                "7",
-                r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+            for (body, code) in [
+                ("{", -32700),
+                ("nonsense", -32700),
+                (r#"{"jsonrpc":"2.0"}"#, -32600),
+                ("7", -32600),
+                (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, -32600),
             ] {
                 let answer = client.send(client.request("POST", body)).await;
-                assert_eq!(answer.status, 400);
+                assert_eq!((answer.status, answer.code()), (400, code), "{body}");
                 assert_eq!(
                     answer.last().get("id"),
                     null.then_some(&Value::Null),

@@ -125,7 +125,7 @@ async fn a_span_ends_when_its_request_is_cancelled() {
     assert!(closed(&log)[0].contains(r#"outcome="abandoned""#));
 }
 
-/// PEERS: logs that dump bodies. Not at any level, on any transport, in any outcome.
+/// elsewhere.md: logs that dump bodies. Not at any level, on any transport, in any outcome.
 #[tokio::test]
 async fn nothing_secret_is_in_any_span_or_event() {
     const SECRET: &str = "hunter2";

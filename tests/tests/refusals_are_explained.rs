@@ -42,7 +42,7 @@ async fn the_log_names_the_fix() {
     ] {
         assert!(text.contains(part), "{part} is missing from\n{text}");
     }
-    // PEERS: logs that dump bodies.
+    // elsewhere.md: logs that dump bodies.
     assert!(!text.contains("hunter2"), "{text}");
 }
 

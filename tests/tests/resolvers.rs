@@ -331,6 +331,38 @@ async fn prompts_and_templates_take_them_alike() {
     assert_eq!(played.message("reason"), "Why 8?");
 }
 
+/// What a resolver gives is no argument of a prompt either: it is not listed, and a client that
+/// sends it along is asked all the same.
+#[tokio::test]
+async fn nothing_of_a_resolver_is_an_argument_of_a_prompt() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Topic {
+        topic: String,
+    }
+    async fn brief(
+        Args(Topic { topic }): Args<Topic>,
+        Resolved(Width(width)): Resolved<Width>,
+    ) -> String {
+        format!("{topic}, {width} wide")
+    }
+    let server = Server::<()>::new("desk", "1.0").prompt("brief", brief);
+    let client = antiphon::Client::new("tests", "1.0")
+        .connect(antiphon::memory(server.clone()))
+        .await
+        .expect("in memory");
+    let prompts = client.prompts().all().await.expect("a list");
+    let arguments = prompts[0].arguments.as_deref().unwrap_or_default();
+    let names: Vec<_> = arguments.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["topic"]);
+    let forged = json!({ "topic": "tea", "width": "7", "size": "7", "width.size": "7" });
+    let played = Script::new()
+        .accept("width.size", json!({ "size": 3 }))
+        .get_prompt(&server, "brief", forged)
+        .await;
+    assert_eq!(played.text(), "tea, 3 wide");
+    played.assert_rounds([["width.size"]]);
+}
+
 /// What a server says of a tool that it cannot offer.
 fn refused<S: Clone + Send + Sync + 'static>(tool: Tool<S>) -> String {
     let error = Server::<S>::new("tests", "1.0").offer_tools().insert(tool);

@@ -130,6 +130,62 @@ async fn everything_that_asks_carries_a_state() {
     assert_eq!(connection.ask(&message).await.text(), "2");
 }
 
+/// Nothing has to be set: a state is good for the one thing that asked, and what never asked is
+/// not even reached with one.
+#[tokio::test]
+async fn by_default_a_state_is_good_for_nothing_else() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let never_asks = || {
+        let ran = ran.clone();
+        move || {
+            ran.fetch_add(1, Ordering::SeqCst);
+            async { "ran" }
+        }
+    };
+    let server: Server = Server::new("asker", "1.0")
+        .tool("ask", ask)
+        .tool("other", ask)
+        .tool("plain", never_asks())
+        .prompt("plain", never_asks())
+        .resource("plain://x", never_asks());
+    for mut connection in [
+        Connection::memory(server.clone()),
+        Connection::http(server.clone()).await,
+    ] {
+        let state = asked(&mut connection, "ask").await;
+        let (answers, forged) = (json!({ "confirm": yes() }), "forged".to_owned());
+        for (what, state) in [
+            (call(1, "other", json!({})), &state),
+            (call(1, "plain", json!({})), &state),
+            (call(1, "plain", json!({})), &forged),
+            (
+                request(1, "prompts/get", json!({ "name": "plain" })),
+                &state,
+            ),
+            (
+                request(1, "prompts/get", json!({ "name": "plain" })),
+                &forged,
+            ),
+            (
+                request(1, "resources/read", json!({ "uri": "plain://x" })),
+                &state,
+            ),
+            (
+                request(1, "resources/read", json!({ "uri": "plain://x" })),
+                &forged,
+            ),
+        ] {
+            let answer = connection.ask(&retry(&what, state, answers.clone())).await;
+            answer.refused(-32602, 200);
+            let reason = &answer.response["error"]["data"]["reason"];
+            assert_eq!(reason, "invalid_request_state", "{what}");
+        }
+        assert_eq!(ran.load(Ordering::SeqCst), 0);
+        let answer = connection.ask(&confirm("ask", &state, yes())).await;
+        assert_eq!(answer.text(), "Accept with a secret of the author's");
+    }
+}
+
 #[derive(Serialize, Deserialize, Debug, PartialEq)]
 struct Step {
     number: u8,

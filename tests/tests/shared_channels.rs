@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use antiphon_tests::{
-    call, request,
+    call,
+    older::{Older, everything, never},
+    request,
     wire::{Connection, Process, Wire},
+    with_meta,
 };
 use serde_json::{Value, json};
 
@@ -94,7 +97,7 @@ async fn fast_requests_overtake_slow_ones() {
     }
 }
 
-/// PEERS: an early, unknown, malformed or hostile line never ends the server.
+/// elsewhere.md: an early, unknown, malformed or hostile line never ends the server.
 #[tokio::test]
 async fn a_bad_line_is_answered_and_survived() {
     let mut process = Process::start(BINARY);
@@ -124,6 +127,42 @@ async fn a_bad_line_is_answered_and_survived() {
         .write(format!("{}\n", call(5, "echo", json!({}))).as_bytes())
         .await;
     assert_eq!(process.read().await.expect("an answer")["id"], 5);
+}
+
+/// A client that looks for the newer revision first, however it asks, finds the process alive and
+/// can open a session in it.
+#[tokio::test]
+async fn a_probe_before_the_handshake_is_survived() {
+    let mut process = Process::start(BINARY);
+    for (probe, code) in [
+        (request(1, "server/discover", json!({})), None),
+        (
+            json!({"jsonrpc": "2.0", "id": 2, "method": "server/discover"}),
+            Some(-32602),
+        ),
+        (
+            json!({"jsonrpc": "2.0", "id": 3, "method": "server/discover", "params": {}}),
+            Some(-32602),
+        ),
+        (
+            with_meta(
+                request(4, "server/discover", json!({})),
+                "io.modelcontextprotocol/protocolVersion",
+                "2030-01-01",
+            ),
+            Some(-32022),
+        ),
+    ] {
+        process.write(format!("{probe}\n").as_bytes()).await;
+        let answer = process.read().await.expect("an answer");
+        assert_eq!(answer["id"], probe["id"]);
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{probe}");
+    }
+    let mut older = Older::process(process);
+    older.greet("2025-06-18", &everything()).await;
+    assert_eq!(older.greeted["protocolVersion"], "2025-06-18");
+    let (_, response) = older.call("echo", json!({"a": 1}), never).await;
+    assert_eq!(response["result"]["content"][0]["text"], r#"{"a":1}"#);
 }
 
 /// wire.md 10.2, step 4: without metadata and before any handshake, a client learns what is

@@ -3,7 +3,11 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use antiphon::legacy::Shim;
-use antiphon_tests::{older::Older, until, wire::Wire};
+use antiphon_tests::{
+    older::{Older, REVISIONS},
+    until,
+    wire::Wire,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -42,6 +46,24 @@ async fn before_the_handshake_there_is_only_ping() {
         );
         let mut older = Older::open(way, plain(), "2024-11-05").await;
         assert_eq!(older.ask("ping", json!({})).await["result"], json!({}));
+    }
+}
+
+/// Nothing that comes is dropped without a word, and nothing ends the session.
+#[tokio::test]
+async fn what_is_not_json_is_a_parse_error() {
+    for way in [Wire::Memory, Wire::Stdio] {
+        for version in REVISIONS {
+            let mut older = Older::open(way, plain(), version).await;
+            for nonsense in ["{", "nonsense", "{} {}"] {
+                older.say_text(nonsense).await;
+                let heard = older.hear().await;
+                assert_eq!(heard["error"]["code"], -32700, "{version} {nonsense}");
+                let has_null = heard.get("id").is_some();
+                assert_eq!(has_null, version < "2025-11-25", "{version}: {heard}");
+            }
+            assert_eq!(older.ask("ping", json!({})).await["result"], json!({}));
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use antiphon::{
     legacy::Shim,
     link::Handle,
     sealing::{AskLimits, Sealing},
-    types::InputRequired,
+    types::{ElicitRequestParams, InputRequired},
 };
 use antiphon_tests::{
     behaviours,
@@ -203,6 +203,27 @@ behaviours! {
         assert!(message.contains("elicitation.form"), "{message}");
     }
 
+    /// All that is missing is named, not just what is missing first.
+    async fn all_that_a_client_lacks_is_named(way: Wire) {
+        let server: Server = Server::new("desk", "1.0").tool("much", async |ask: Ask| {
+            let name = ask.form::<Name>("name", "Name?");
+            let words = ask.sample("words", Sample::user("Say", 10));
+            let roots = ask.roots("roots");
+            let (Name { name }, _, _) = (name?, words?, roots?);
+            Ok::<_, Stop>(name)
+        });
+        let some = json!({"sampling": {}});
+        for (can, lacks) in [(json!({}), 3), (some, 2)] {
+            let mut older = Older::open_as(way, server.clone(), "2025-11-25", &can).await;
+            let (_, response) = older.call("much", json!({}), never).await;
+            assert_eq!(response["result"]["isError"], true, "{response}");
+            let told = text(&response);
+            let named = ["elicitation.form", "roots", "sampling"];
+            let named = named.into_iter().filter(|name| told.contains(name));
+            assert_eq!(named.count(), lacks, "{told}");
+        }
+    }
+
     async fn prompts_ask_as_well(way: Wire) {
         let mut older = Older::open(way, desk(), "2025-06-18").await;
         let id = older.begin("prompts/get", json!({"name": "brief"})).await;
@@ -213,13 +234,32 @@ behaviours! {
         );
     }
 
-    /// PEERS 10: a client of an older revision cannot bring answers along, nor a state.
+    /// elsewhere.md: a client of an older revision cannot bring answers along, nor a state.
     async fn answers_cannot_be_brought_along(way: Wire) {
         let mut older = Older::open(way, desk(), "2025-11-25").await;
         let params = json!({
             "name": "confirm",
             "inputResponses": {"confirm": {"action": "accept", "content": {"approve": true}}},
             "requestState": "x",
+        });
+        let id = older.begin("tools/call", params).await;
+        let (said, response) = older.finish(id, |_| Ok(json!({"action": "decline"}))).await;
+        assert_eq!((said.len(), text(&response)), (1, "declined"));
+    }
+
+    /// Not even with a state that this very server has sealed for this very call.
+    async fn nor_with_a_state_of_the_newer_revision(way: Wire) {
+        let mut older = Older::open(way, desk(), "2025-11-25").await;
+        older
+            .say(&antiphon_tests::call(900, "confirm", json!({})))
+            .await;
+        let asked = older.hear().await;
+        let state = asked["result"]["requestState"].as_str().expect("a state");
+        let params = json!({
+            "name": "confirm",
+            "arguments": {},
+            "inputResponses": {"confirm": {"action": "accept", "content": {"approve": true}}},
+            "requestState": state,
         });
         let id = older.begin("tools/call", params).await;
         let (said, response) = older.finish(id, |_| Ok(json!({"action": "decline"}))).await;
@@ -255,6 +295,25 @@ behaviours! {
         assert!(id.len() >= 32, "{id}");
         assert_eq!(completed["method"], "notifications/elicitation/complete");
         assert_eq!(completed["params"]["elicitationId"], id);
+    }
+
+    /// Who asks by hand, as the newer revision has it, need not think of the id.
+    async fn a_link_that_is_asked_by_hand_has_an_id_too(way: Wire) {
+        let server: Server = Server::new("bank", "1.0").tool("pay", async |call: Call| {
+            if let Some(answer) = call.responses().elicit("pay").given() {
+                return Ok(format!("{:?}", answer.action));
+            }
+            let link = ElicitRequestParams::url("Pay", "https://bank.example/");
+            Err(Stop::ask(InputRequired::ask("pay", link)))
+        });
+        let mut older = Older::open(way, server, "2025-11-25").await;
+        let (said, response) = older
+            .call("pay", json!({}), |_| Ok(json!({"action": "accept"})))
+            .await;
+        assert_eq!(text(&response), "Accept");
+        assert_eq!(said[0]["params"]["mode"], "url");
+        let id = said[0]["params"]["elicitationId"].as_str();
+        assert!(id.is_some_and(|id| id.len() >= 32), "{said:?}");
     }
 
     async fn a_link_that_is_not_opened_is_not_completed(way: Wire) {
@@ -325,6 +384,25 @@ behaviours! {
                 (rounds, &json!(true))
             );
         }
+    }
+
+    /// What is answered in the last round allowed is not thrown away.
+    async fn the_last_round_allowed_counts(way: Wire) {
+        let server = Server::<()>::new("desk", "1.0")
+            .tool("three", async |ask: Ask| {
+                let mut names = String::new();
+                for key in ["a", "b", "c"] {
+                    let Name { name } = ask.form(key, format!("After {names}?"))?;
+                    names += &name;
+                }
+                Ok::<_, Stop>(names)
+            })
+            .shim(Shim::new().rounds(3));
+        let mut older = Older::open(way, server, "2025-11-25").await;
+        let (said, response) = older
+            .call("three", json!({}), |_| accept(json!({"name": "x"})))
+            .await;
+        assert_eq!((said.len(), text(&response)), (3, "xxx"));
     }
 
     /// The loud way to serve older clients without asking them.

@@ -118,6 +118,28 @@ behaviours! {
         }
     }
 
+    /// A known method with bad parameters stays known.
+    async fn malformed_parameters_are_invalid_params(way: Wire) {
+        for version in REVISIONS {
+            let mut older = Older::open(way, desk(), version).await;
+            for (method, params) in [
+                ("tools/call", json!({"name": 5})),
+                ("tools/call", json!({"name": null})),
+                ("tools/call", json!({"name": "count", "arguments": [1]})),
+                ("tools/call", json!({"name": "count", "arguments": "x"})),
+                ("tools/call", json!([1])),
+                ("tools/list", json!({"cursor": 7})),
+                ("tools/list", json!({"cursor": "nonsense"})),
+                ("resources/read", json!({})),
+                ("resources/read", json!({"uri": 7})),
+            ] {
+                let response = older.ask(method, params.clone()).await;
+                let code = &response["error"]["code"];
+                assert_eq!(code, -32602, "{version} {method} {params}: {response}");
+            }
+        }
+    }
+
     async fn progress_is_told_as_the_revision_knows_it(way: Wire) {
         for version in REVISIONS {
             let mut older = Older::open(way, desk(), version).await;

@@ -42,8 +42,8 @@ pub(crate) enum Cannot {
     /// The client speaks a revision in which nothing is sent to it.
     Modern,
     Mute(Mute),
-    /// It did not declare this, or its revision does not have it.
-    Undeclared(Kind),
+    /// It did not declare these, or its revision does not have them.
+    Undeclared(Vec<Kind>),
     /// The revision has no such question.
     Unknown(String),
     /// The client answered with an error.
@@ -74,12 +74,13 @@ impl fmt::Display for Cannot {
                  nothing can be asked; connect with a client of revision 2026-07-28, or have the \
                  server answer with event streams",
             ),
-            Self::Undeclared(kind) => write!(
+            Self::Undeclared(kinds) => write!(
                 f,
-                "this client cannot be asked for {}: it did not declare `{}` in `initialize`, or \
-                 its protocol revision does not have it",
-                wanted(*kind),
-                declaration(*kind)
+                "this client cannot be asked for {}: it did not declare {} in `initialize`, or \
+                 its protocol revision does not have {}",
+                listed(kinds.iter().map(|kind| wanted(*kind).to_owned())),
+                listed(kinds.iter().map(|kind| format!("`{}`", declaration(*kind)))),
+                if kinds.len() > 1 { "them" } else { "it" },
             ),
             Self::Unknown(why) => f.write_str(why),
             Self::Error(error) => write!(
@@ -95,6 +96,15 @@ impl fmt::Display for Cannot {
             Self::Full => f.write_str("the server waits for too many answers already"),
             Self::Over => f.write_str("the call is over, or was cancelled"),
         }
+    }
+}
+
+/// One, two and three of these.
+fn listed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<_> = words.collect();
+    match &words[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.concat(),
     }
 }
 
@@ -123,22 +133,30 @@ fn declaration(kind: Kind) -> &'static str {
 }
 
 impl Asker {
-    /// Whether questions of the kinds in `request` can be asked at all.
-    pub(super) fn may(
+    /// Whether these can be asked at all; if not, all the kinds that cannot be.
+    pub(super) fn may<'q>(
         &self,
-        request: &InputRequest,
+        requests: impl IntoIterator<Item = &'q InputRequest>,
         declared: &antiphon_types::ClientCapabilities,
     ) -> Result<(), Cannot> {
         if let Some(mute) = self.session.mute {
             return Err(Cannot::Mute(mute));
         }
-        match Kind::of(request) {
-            Some(kind) if kind.is_declared(declared) => Ok(()),
-            Some(kind) => Err(Cannot::Undeclared(kind)),
-            None => Err(Cannot::Unknown(format!(
-                "`{}` is no question that a client knows",
-                request.method()
-            ))),
+        let mut lacking = Vec::new();
+        for request in requests {
+            let Some(kind) = Kind::of(request) else {
+                return Err(Cannot::Unknown(format!(
+                    "`{}` is no question that a client knows",
+                    request.method()
+                )));
+            };
+            if !kind.is_declared(declared) && !lacking.contains(&kind) {
+                lacking.push(kind);
+            }
+        }
+        match lacking.is_empty() {
+            true => Ok(()),
+            false => Err(Cannot::Undeclared(lacking)),
         }
     }
 
@@ -181,7 +199,7 @@ impl Asker {
         request: &InputRequest,
         declared: &antiphon_types::ClientCapabilities,
     ) -> Result<Value, Cannot> {
-        self.may(request, declared)?;
+        self.may([request], declared)?;
         let _place = self.endpoint.inner().hold().ok_or(Cannot::Full)?;
         let id = match Kind::of(request) {
             Some(Kind::Url) => Some(elicitation_id()?),

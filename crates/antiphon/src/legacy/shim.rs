@@ -340,8 +340,11 @@ impl<'a> Flow<'a> {
         }
         let asker = &self.aside().asker;
         let declared = self.call.capabilities().map_err(Ended::Error)?;
-        let why = (input.requests()).find_map(|(_, request)| asker.may(request, declared).err());
-        let why = why.map_or_else(|| refused.message.clone(), |why| why.to_string());
+        let requests = input.requests().map(|(_, request)| request);
+        let why = match asker.may(requests, declared) {
+            Ok(()) => refused.message,
+            Err(why) => why.to_string(),
+        };
         Err(Ended::Unanswered(format!(
             "This needs to ask its user, but {why}"
         )))
