@@ -42,11 +42,11 @@ const CASES: [&str; 25] = [
 const TOOL_CASES: [&str; 3] = ["inspect", "call", "resume"];
 
 impl Case {
-    /// The cases of a direction.
-    pub(crate) fn of(direction: Direction) -> Vec<Self> {
-        match direction {
-            Direction::OurTool => TOOL_CASES.map(Self).to_vec(),
-            Direction::OurClient | Direction::OurServer => CASES.map(Self).to_vec(),
+    /// The cases when this end is ours.
+    pub(crate) fn of(our_end: End) -> Vec<Self> {
+        match our_end {
+            End::Tool => TOOL_CASES.map(Self).to_vec(),
+            End::Client | End::Server => CASES.map(Self).to_vec(),
         }
     }
 
@@ -75,15 +75,15 @@ pub(crate) enum Transport {
 /// Which end of it is ours.
 #[derive(Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Direction {
-    OurClient,
-    OurServer,
+pub(crate) enum End {
+    Client,
+    Server,
     /// Our client is the `antiphon` command.
-    OurTool,
+    Tool,
 }
 
-impl Direction {
-    pub(crate) const ALL: [Self; 3] = [Self::OurClient, Self::OurTool, Self::OurServer];
+impl End {
+    pub(crate) const ALL: [Self; 3] = [Self::Client, Self::Tool, Self::Server];
 }
 
 impl fmt::Display for Era {
@@ -108,7 +108,7 @@ impl fmt::Display for Transport {
 #[derive(Clone, Copy)]
 pub(crate) struct Pairing<'a> {
     pub(crate) peer: &'a Peer,
-    pub(crate) direction: Direction,
+    pub(crate) our_end: End,
     pub(crate) transport: Transport,
     pub(crate) era: Era,
 }
@@ -117,13 +117,13 @@ impl<'a> Pairing<'a> {
     /// Every way to meet each peer.
     pub(crate) fn all(peers: &'a [Peer]) -> Vec<Self> {
         let mut all = Vec::new();
-        for direction in Direction::ALL {
+        for our_end in End::ALL {
             for peer in peers {
                 for era in &peer.eras {
                     for transport in [Transport::Stdio, Transport::Http] {
                         all.push(Self {
                             peer,
-                            direction,
+                            our_end,
                             transport,
                             era: *era,
                         });
@@ -136,10 +136,10 @@ impl<'a> Pairing<'a> {
 
     /// The server's words, and the client's.
     pub(crate) fn programs(&self, ours: &'a Ours) -> (&'a [String], &'a [String]) {
-        match self.direction {
-            Direction::OurClient => (&self.peer.server, &ours.client),
-            Direction::OurTool => (&self.peer.server, &ours.tool),
-            Direction::OurServer => (&ours.server, &self.peer.client),
+        match self.our_end {
+            End::Client => (&self.peer.server, &ours.client),
+            End::Tool => (&self.peer.server, &ours.tool),
+            End::Server => (&ours.server, &self.peer.client),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Pairing<'a> {
 
     fn defect(&self, case: Case) -> Option<&'a Defect> {
         self.peer.defects.iter().find(|defect| {
-            defect.direction == self.direction
+            defect.our_end == self.our_end
                 && defect.cases.iter().any(|name| name == case.0)
                 && defect.era.is_none_or(|era| era == self.era)
                 && defect
@@ -224,10 +224,10 @@ impl Cell<'_> {
 impl fmt::Display for Pairing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (peer, transport, era) = (&self.peer.name, self.transport, self.era);
-        match self.direction {
-            Direction::OurClient => write!(f, "our client, {peer} server, {transport}, {era}"),
-            Direction::OurTool => write!(f, "antiphon, {peer} server, {transport}, {era}"),
-            Direction::OurServer => write!(f, "{peer} client, our server, {transport}, {era}"),
+        match self.our_end {
+            End::Client => write!(f, "our client, {peer} server, {transport}, {era}"),
+            End::Tool => write!(f, "antiphon, {peer} server, {transport}, {era}"),
+            End::Server => write!(f, "{peer} client, our server, {transport}, {era}"),
         }
     }
 }

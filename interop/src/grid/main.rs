@@ -82,7 +82,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut cells: Vec<Cell> = Vec::new();
     for pairing in Pairing::all(&peers) {
         let (server, client) = pairing.programs(&ours);
-        let mut cases = Case::of(pairing.direction);
+        let mut cases = Case::of(pairing.our_end);
         cases.retain(|case| given.cases.is_empty() || given.cases.contains(case));
         if cases.is_empty() {
             continue;

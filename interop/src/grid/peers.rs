@@ -4,7 +4,7 @@ use std::{error::Error, fs, path::Path};
 
 use serde::Deserialize;
 
-use crate::cell::{Direction, Era, Transport};
+use crate::cell::{End, Era, Transport};
 
 /// An SDK; `interop/peers.json` has them all.
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Defect {
     pub(crate) script: Vec<String>,
     /// What is wrong.
     pub(crate) what: String,
-    pub(crate) direction: Direction,
+    pub(crate) our_end: End,
     pub(crate) cases: Vec<String>,
     /// Whether it depends on how things fall out: then a cell may pass as well.
     #[serde(default)]

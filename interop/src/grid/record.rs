@@ -3,7 +3,7 @@
 use std::{error::Error, fs, path::Path};
 
 use crate::{
-    cell::{Case, Direction, Outcome, Pairing, Transport},
+    cell::{Case, End, Outcome, Pairing, Transport},
     peers::{Ours, Peer},
     play,
 };
@@ -24,7 +24,7 @@ const ASKING: [&str; 12] = [
     "template-asks",
 ];
 
-/// A file for each peer, era and direction, in this folder. Only what passes is written down.
+/// A file for each peer, era and end, in this folder. Only what passes is written down.
 pub(crate) fn record(
     peers: &[Peer],
     ours: &Ours,
@@ -36,10 +36,10 @@ pub(crate) fn record(
         if pairing.transport != Transport::Stdio {
             continue;
         }
-        let role = match pairing.direction {
-            Direction::OurClient => "server",
-            Direction::OurTool => continue,
-            Direction::OurServer => "client",
+        let role = match pairing.our_end {
+            End::Client => "server",
+            End::Tool => continue,
+            End::Server => "client",
         };
         let peer = pairing.peer.name.to_lowercase().replace(' ', "-");
         let file = folder.join(format!("{peer}-{role}-{}.txt", pairing.era));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    cell::{Case, Cell, Direction, Era, Pairing, Transport, Verdict},
+    cell::{Case, Cell, End, Era, Pairing, Transport, Verdict},
     peers::Peer,
 };
 
@@ -48,15 +48,15 @@ pub(crate) fn page(peers: &[Peer], cells: &[Cell<'_>], day: &str) -> String {
         summary(cells),
     );
     let mut notes = Vec::new();
-    for (direction, title) in [
-        (Direction::OurClient, "Our client, their server"),
-        (Direction::OurTool, "The `antiphon` command, their server"),
-        (Direction::OurServer, "Their client, our server"),
+    for (our_end, title) in [
+        (End::Client, "Our client, their server"),
+        (End::Tool, "The `antiphon` command, their server"),
+        (End::Server, "Their client, our server"),
     ] {
         _ = write!(
             page,
             "\n## {title}\n\n{}",
-            table(peers, cells, direction, &mut notes)
+            table(peers, cells, our_end, &mut notes)
         );
     }
     page.push_str("\n## Notes\n\n");
@@ -66,12 +66,7 @@ pub(crate) fn page(peers: &[Peer], cells: &[Cell<'_>], day: &str) -> String {
     page
 }
 
-fn table(
-    peers: &[Peer],
-    cells: &[Cell<'_>],
-    direction: Direction,
-    notes: &mut Vec<String>,
-) -> String {
+fn table(peers: &[Peer], cells: &[Cell<'_>], our_end: End, notes: &mut Vec<String>) -> String {
     let mut columns = Vec::new();
     for peer in peers {
         for era in &peer.eras {
@@ -91,13 +86,13 @@ fn table(
     table.push_str("\n|---|");
     table.push_str(&"---|".repeat(columns.len()));
     table.push('\n');
-    for case in Case::of(direction) {
+    for case in Case::of(our_end) {
         _ = write!(table, "| {} |", case.0);
         for (peer, era, transport) in &columns {
             let cell = cells.iter().find(|cell| {
                 let of = &cell.pairing;
                 cell.case == case
-                    && of.direction == direction
+                    && of.our_end == our_end
                     && of.peer.name == peer.name
                     && of.era == *era
                     && of.transport == *transport
