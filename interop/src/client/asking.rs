@@ -1,12 +1,12 @@
 //! Cases in which the user is asked.
 
 use antiphon::client::{CallTool, Outcome};
+use antiphon_interop::same;
 use serde_json::{Value, json};
 
 use crate::{
     Done, Grid,
     plain::message,
-    same,
     user::{Mood, order},
 };
 
@@ -21,7 +21,7 @@ impl Grid {
         wanted: &str,
     ) -> Done {
         self.user.is(mood);
-        same(self.text(tool, arguments).await?.as_str(), wanted)?;
+        same(&self.text(tool, arguments).await?.as_str(), &wanted)?;
         self.was_asked(questions)
     }
 
@@ -29,13 +29,13 @@ impl Grid {
         let mut asked = self.user.asked();
         // What is asked at the same time has no order.
         asked.sort_unstable();
-        same(asked, questions.iter().map(ToString::to_string).collect())
+        same(&asked[..], questions)
     }
 
     pub(crate) async fn form(&self) -> Done {
         self.user.is(Mood::Agrees);
         let result = self.server.call_tool("order", ()).await?;
-        same(result.structured_content, Some(order()))?;
+        same(&result.structured_content, &Some(order()))?;
         self.was_asked(&["Your order"])
     }
 
@@ -115,14 +115,14 @@ impl Grid {
     pub(crate) async fn prompt_asks(&self) -> Done {
         self.user.is(Mood::Agrees);
         let prompt = self.server.get_prompt("letter", ()).await?;
-        same(message(&prompt), Some("Dear Ada"))?;
+        same(&message(&prompt), &Some("Dear Ada"))?;
         self.was_asked(&["To whom?"])
     }
 
     pub(crate) async fn template_asks(&self) -> Done {
         self.user.is(Mood::Agrees);
         let read = self.server.read_resource("report://7").await?;
-        same(read.first_text(), Some("report 7 for Ada"))?;
+        same(&read.first_text(), &Some("report 7 for Ada"))?;
         self.was_asked(&["For whom is report 7?"])
     }
 }

@@ -76,14 +76,6 @@ impl Grid {
     }
 }
 
-/// Whether two values are the same; if not, what they are.
-fn same<T: PartialEq + std::fmt::Debug>(found: T, wanted: T) -> Done {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("expected {wanted:?}, got {found:?}").into()),
-    }
-}
-
 /// What the command line says.
 struct Given {
     era: Era,
@@ -116,7 +108,7 @@ fn given() -> Option<Given> {
         command,
         cases,
     };
-    (given.url.is_some() != !given.command.is_empty()).then_some(given)
+    (given.url.is_some() == given.command.is_empty()).then_some(given)
 }
 
 async fn connect(given: &Given) -> Result<Grid, Box<dyn Error>> {

@@ -10,9 +10,10 @@ use antiphon::{
     client::{CallTool, Change, ErrorKind, ReadResource},
     types::{CompleteRequestParams, GetPromptResult, LoggingLevel, SubscriptionFilter},
 };
+use antiphon_interop::same;
 use serde_json::{Value, json};
 
-use crate::{Done, Grid, same, user::Mood};
+use crate::{Done, Grid, user::Mood};
 
 const TOOLS: [&str; 16] = [
     "add", "confirm", "count", "echo", "log", "order", "quiz", "sign_in", "size", "sleep", "slept",
@@ -50,8 +51,8 @@ impl Grid {
             .server_info()
             .ok_or("it does not say who it is")?;
         same(
-            (info.name.as_str(), info.version.as_str()),
-            ("ensemble", "1.0"),
+            &(info.name.as_str(), info.version.as_str()),
+            &("ensemble", "1.0"),
         )?;
         let tools = self.server.tools().all().await?;
         let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -71,22 +72,25 @@ impl Grid {
 
     pub(crate) async fn tools(&self) -> Done {
         let hello = json!({ "text": "hello" });
-        same(self.text("echo", hello.clone()).await?.as_str(), "hello")?;
+        same(&self.text("echo", hello.clone()).await?.as_str(), &"hello")?;
         if let Ok(said) = self.text("no_such_tool", json!({})).await {
             return Err(format!("a tool that does not exist says {said:?}").into());
         }
         if let Ok(said) = self.text("add", json!({ "b": 1 })).await {
             return Err(format!("add without a says {said:?}").into());
         }
-        same(self.text("echo", hello).await?.as_str(), "hello")
+        same(&self.text("echo", hello).await?.as_str(), &"hello")
     }
 
     pub(crate) async fn unicode(&self) -> Done {
         let wanted = format!("größe: {ODD}");
         let arguments = json!({ "größe": ODD });
-        same(self.text("size", arguments.clone()).await?, wanted.clone())?;
+        same(
+            &self.text("size", arguments.clone()).await?,
+            &wanted.clone(),
+        )?;
         let prompt = self.server.get_prompt("grüße_東京", arguments).await?;
-        same(message(&prompt), Some(wanted.as_str()))
+        same(&message(&prompt), &Some(wanted.as_str()))
     }
 
     pub(crate) async fn structured(&self) -> Done {
@@ -94,7 +98,7 @@ impl Grid {
             .server
             .call_tool("add", json!({ "a": 2, "b": 40 }))
             .await?;
-        same(result.structured_content, Some(json!({ "sum": 42 })))
+        same(&result.structured_content, &Some(json!({ "sum": 42 })))
     }
 
     pub(crate) async fn large(&self) -> Done {
@@ -118,7 +122,7 @@ impl Grid {
             seen.lock().expect("nobody panics").push(report);
         });
         let result = self.server.call(call).await?;
-        same(result.first_text(), Some("counted 5"))?;
+        same(&result.first_text(), &Some("counted 5"))?;
         let wanted = |step: u32| {
             (
                 Some(f64::from(step)),
@@ -132,7 +136,7 @@ impl Grid {
 
     pub(crate) async fn log(&self) -> Done {
         self.user.is(Mood::Agrees);
-        same(self.text("log", json!({})).await?.as_str(), "logged")?;
+        same(&self.text("log", json!({})).await?.as_str(), &"logged")?;
         // Over HTTP older servers may log elsewhere than they answer.
         for _ in 0..100 {
             if self.user.heard().len() >= 2 {
@@ -168,7 +172,7 @@ impl Grid {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        same(said.as_str(), "cancelled")
+        same(&said.as_str(), &"cancelled")
     }
 
     pub(crate) async fn pages(&self) -> Done {
@@ -180,7 +184,7 @@ impl Grid {
         wanted.push(NOTE.to_owned());
         uris.sort_unstable();
         wanted.sort_unstable();
-        same(uris, wanted)?;
+        same(&uris, &wanted)?;
         match self.lists.load(Relaxed) - before {
             3.. => Ok(()),
             pages => Err(format!("there were {pages} pages").into()),
@@ -189,7 +193,7 @@ impl Grid {
 
     pub(crate) async fn read(&self) -> Done {
         let read = self.server.read_resource("item://7").await?;
-        same(read.first_text(), Some("item 7"))
+        same(&read.first_text(), &Some("item 7"))
     }
 
     pub(crate) async fn complete(&self) -> Done {
@@ -199,10 +203,7 @@ impl Grid {
         ] {
             let asked = CompleteRequestParams::prompt("greet", "style", typed);
             let result = self.server.complete(asked).await?;
-            same(
-                result.completion.values,
-                wanted.iter().map(ToString::to_string).collect(),
-            )?;
+            same(&result.completion.values[..], wanted)?;
         }
         Ok(())
     }
@@ -210,7 +211,7 @@ impl Grid {
     pub(crate) async fn prompt(&self) -> Done {
         let arguments = json!({ "name": "Ada", "style": "formal" });
         let prompt = self.server.get_prompt("greet", arguments).await?;
-        same(message(&prompt), Some("Write a formal greeting to Ada."))
+        same(&message(&prompt), &Some("Write a formal greeting to Ada."))
     }
 
     async fn version(&self) -> Result<u32, Box<dyn std::error::Error>> {
@@ -228,9 +229,9 @@ impl Grid {
             .server
             .listen(SubscriptionFilter::new().resource(NOTE))
             .await?;
-        same(self.text("touch", json!({})).await?.as_str(), "touched")?;
+        same(&self.text("touch", json!({})).await?.as_str(), &"touched")?;
         let change = changes.next().await.ok_or("the subscription ended")??;
-        same(change, Change::Resource(NOTE.to_owned()))?;
+        same(&change, &Change::Resource(NOTE.to_owned()))?;
         match self.version().await? > before {
             true => Ok(()),
             false => Err("the note is as it was".into()),

@@ -9,6 +9,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use antiphon_interop::same;
 use serde_json::{Value, json};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -119,13 +120,6 @@ fn text_of(output: &Output, code: i32) -> Result<String, Box<dyn Error>> {
 
 fn json_of(output: &Output) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_str(&text_of(output, 0)?)?)
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(found: &T, wanted: &T) -> Done {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("expected {wanted:?}, got {found:?}").into()),
-    }
 }
 
 /// A folder that is there as long as this.
