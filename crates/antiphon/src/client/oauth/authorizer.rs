@@ -157,6 +157,9 @@ impl Authorizer {
         if wants_more {
             known.step(operation, &said.scopes)?;
         }
+        if let Grant::Stored = self.oauth.grant {
+            return self.stored(&mut known, may_renew).await;
+        }
         let party = self.find(&mut known, &challenge.www_authenticate).await?;
         self.part_from_others(&mut known, &party).await;
         if may_renew
@@ -169,6 +172,18 @@ impl Authorizer {
             .sign_in_for(&known, &party, &said.scopes, said.dpop)
             .await?;
         Ok(self.keep(&mut known, record, Origin::SignedIn).await?)
+    }
+
+    /// Another token without asking anybody.
+    async fn stored(&self, known: &mut Inner, may_renew: bool) -> Result<Token, Boxed> {
+        let Some(record) = known.record.clone() else {
+            return Err(Failed::new("nobody is signed in").into());
+        };
+        if may_renew && let Some(token) = self.renewed(known, &record).await? {
+            return Ok(token);
+        }
+        let message = "what was signed in for is not enough, or no longer good: sign in again";
+        Err(Failed::new(message).into())
     }
 
     /// Signs in, whether or not the server wants it by now.
@@ -416,6 +431,7 @@ impl Authorizer {
                     .await?
             }
             Grant::Enterprise(provider) => self.ask_enterprise(provider, &asked).await?,
+            Grant::Stored => return Err(Failed::new("nobody is asked to sign in")),
         };
         if bound && !tokens.is_bound() {
             return Err(Failed::new(format!(

@@ -53,6 +53,8 @@ pub(super) enum Grant {
     Workload(Assertion),
     /// An identity provider vouches for the person.
     Enterprise(IdentityProvider),
+    /// Nothing: there are tokens, or there are none.
+    Stored,
 }
 
 /// The identity provider of an enterprise, which vouches for its people at authorization servers.
@@ -103,6 +105,12 @@ impl OAuth {
     /// A person signs in, who knows this program by `name`.
     pub fn new(name: impl Into<String>, redirect: impl Redirect) -> Self {
         Self::with(name.into(), Grant::Person(Arc::new(redirect)))
+    }
+
+    /// Uses the tokens of an earlier sign-in, and renews them, but sends nobody to sign in: for what
+    /// runs where nobody is. It needs the [`store`](Self::store) of that sign-in.
+    pub fn stored() -> Self {
+        Self::with(String::new(), Grant::Stored)
     }
 
     /// The program signs in itself, as a party of its own (client credentials), at the authorization
