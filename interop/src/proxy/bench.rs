@@ -153,24 +153,25 @@ impl Bench {
         name: &str,
         round: usize,
     ) -> Result<Vec<usize>, Box<dyn Error>> {
-        let until = Instant::now() + PATIENCE;
-        loop {
+        let found = || {
             let answered = self.nginx.answered()?;
             let mut rounds = answered.into_iter().filter(|one| one.name == name);
-            if let Some(found) = rounds.nth(round) {
-                return Ok(found.tried);
-            }
-            if Instant::now() > until {
-                return Err(format!("nginx tells of no round {round} of {name}").into());
-            }
-            sleep(Duration::from_millis(5)).await;
-        }
+            let round = rounds.nth(round).map(|found| found.tried);
+            round.ok_or_else(|| format!("nginx tells of no such round of {name}").into())
+        };
+        soon(found).await
     }
 
     /// Who answered that round.
     pub(crate) async fn who(&self, name: &str, round: usize) -> Result<usize, Box<dyn Error>> {
         let tried = self.tried(name, round).await?;
         Ok(*tried.last().ok_or("nobody answered")?)
+    }
+
+    /// The replica with the first session that there was.
+    pub(crate) async fn first_host(&self) -> Result<usize, Box<dyn Error>> {
+        let first = || Ok(self.sessions()?.first().ok_or("there is no session")?.1);
+        soon(first).await
     }
 
     /// Every session that a request was answered in, and by which replica.
@@ -182,6 +183,20 @@ impl Bench {
             .filter_map(|one| Some((one.session.clone(), one.by()?)))
             .collect())
     }
+}
+
+/// What comes of it once nginx has written down what it did, which may be after the client has its answer.
+pub(crate) async fn soon<T>(
+    what: impl Fn() -> Result<T, Box<dyn Error>>,
+) -> Result<T, Box<dyn Error>> {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        if let Ok(came) = what() {
+            return Ok(came);
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    what()
 }
 
 /// The words that start a replica.

@@ -6,7 +6,7 @@ use antiphon_interop::process::{Outcome, hear};
 use serde::Deserialize;
 
 use crate::{
-    bench::{Bench, Guard, Place, Setup},
+    bench::{Bench, Guard, Place, Setup, soon},
     nginx::Answered,
     report::{Report, outcome},
 };
@@ -98,7 +98,7 @@ pub(crate) async fn ours(place: &Place, report: &mut Report) -> Result<(), Box<d
         let bench = Bench::start(place, Setup::with(guard)).await?;
         let cases = [&PLAIN[..], &ASKING].concat();
         let what = format!("our client, modern, {words}");
-        modern(&bench, &client, &cases, what, report)?;
+        modern(&bench, &client, &cases, what, report).await?;
     }
     let bench = Bench::start(place, Setup::with(Guard::File)).await?;
     let cases = [&PLAIN[..], &[CHANGES], &ASKING].concat();
@@ -114,7 +114,7 @@ pub(crate) async fn ours(place: &Place, report: &mut Report) -> Result<(), Box<d
     }
     report.check(
         "legacy: each session is with one replica, and both have some",
-        one_each(&bench),
+        soon(|| one_each(&bench)).await,
     );
     Ok(())
 }
@@ -144,20 +144,20 @@ pub(crate) async fn theirs(
             cases.retain(|case| peer.plays(era, case));
             let what = format!("{} client, {era}", peer.name);
             match era.as_str() {
-                "modern" => modern(&bench, &client, &cases, what, report)?,
+                "modern" => modern(&bench, &client, &cases, what, report).await?,
                 _ => legacy(&bench, &client, &cases, what, report),
             }
         }
     }
     report.check(
         "legacy: each session is with one replica, and both have some",
-        one_each(&bench),
+        soon(|| one_each(&bench)).await,
     );
     Ok(())
 }
 
 /// Plays the cases; the rounds of each call go to both replicas.
-fn modern(
+async fn modern(
     bench: &Bench,
     client: &[String],
     cases: &[&'static str],
@@ -166,8 +166,8 @@ fn modern(
 ) -> Result<(), Box<dyn Error>> {
     let before = bench.nginx.answered()?.len();
     let mut checks = play(bench, client, "modern", cases);
-    let answered = bench.nginx.answered()?.split_off(before);
-    checks.push(("both replicas".to_owned(), outcome(both(&answered, cases))));
+    let both = soon(|| both(&bench.nginx.answered()?[before..], cases)).await;
+    checks.push(("both replicas".to_owned(), outcome(both)));
     report.group(what, checks);
     Ok(())
 }

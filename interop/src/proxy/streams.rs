@@ -19,7 +19,7 @@ use antiphon_interop::same;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    bench::{Bench, Guard, Place, Setup},
+    bench::{Bench, Guard, Place, Setup, soon},
     report::Report,
 };
 
@@ -45,7 +45,7 @@ pub(crate) async fn checks(place: &Place, report: &mut Report) -> Result<(), Box
         );
         client.close().await;
     }
-    report.check("both replicas streamed", both_held(&bench));
+    report.check("both replicas streamed", soon(|| both_held(&bench)).await);
     drop(bench);
     let older = setup.version("proxy_http_version 1.0;");
     let bench = Bench::start(place, older).await?;
