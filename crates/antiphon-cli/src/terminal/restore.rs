@@ -6,29 +6,40 @@
 
 use std::{
     io::{self, Write},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use antiphon::CancellationToken;
-use modes::Modes;
+use modes::{Modes, Thread};
+
+/// How long a prompt may take to close when the program ends. It takes no time, but on a machine
+/// that has none.
+const CLOSES_WITHIN: Duration = Duration::from_secs(2);
 
 /// The prompt that is open, and the question that is asked.
 static STATE: Mutex<State> = Mutex::new(State {
     before: None,
-    is_open: false,
+    open: None,
     over: None,
     is_aside: false,
+    is_ended: false,
 });
+
+/// Told when a prompt closes.
+static CLOSED: Condvar = Condvar::new();
 
 struct State {
     /// The modes of the terminal from before the first prompt of the question that is asked.
     before: Option<Modes>,
-    /// Whether a prompt is open.
-    is_open: bool,
+    /// The thread of the prompt that is open.
+    open: Option<Thread>,
     /// Cancelled when nobody waits for the answer any more.
     over: Option<CancellationToken>,
     /// Whether something was said below the prompt that is open.
     is_aside: bool,
+    /// The program ends: nobody is asked any more.
+    is_ended: bool,
 }
 
 impl State {
@@ -64,7 +75,7 @@ pub(crate) fn begin(over: &CancellationToken) -> Prompting {
 /// Says why the question that is asked is over, below the prompt that is open, if there is one.
 pub(crate) fn put_aside(why: &str) {
     let mut state = state();
-    if state.is_open && state.is_over() && !state.is_aside {
+    if state.open.is_some() && state.is_over() && !state.is_aside {
         state.is_aside = true;
         _ = write!(io::stderr(), "\r\n\x1b[J  ! {why}\r\n");
     }
@@ -75,7 +86,7 @@ pub(super) fn around<T>(prompt: impl FnOnce() -> T) -> Option<T> {
     modes::heed_interrupts();
     {
         let mut state = state();
-        if state.is_over() {
+        if state.is_ended || state.is_over() {
             return None;
         }
         if state.before.is_none() {
@@ -84,30 +95,46 @@ pub(super) fn around<T>(prompt: impl FnOnce() -> T) -> Option<T> {
         if let Some(before) = &state.before {
             modes::take_over(before);
         }
-        state.is_open = true;
+        state.open = Some(modes::this_thread());
     }
     let given = prompt();
     let mut state = state();
     state.is_aside = false;
-    state.is_open = false;
+    state.open = None;
+    CLOSED.notify_all();
     if let Some(before) = &state.before {
         modes::keep_quiet(before);
     }
-    (!state.is_over()).then_some(given)
+    (!state.is_ended && !state.is_over()).then_some(given)
 }
 
 /// Leaves the terminal as it was found: to be called before the program says why it ends. Does
 /// nothing unless a question is asked.
 pub(crate) fn restore() {
     let mut state = state();
+    state.is_ended = true;
+    let (was_open, was_aside) = (state.open.is_some(), state.is_aside);
+    if was_open {
+        // It leaves the cursor wherever it likes.
+        _ = io::stderr().write_all(b"\x1b7");
+    }
+    // A prompt that reads a key sets modes of its own before and after, so it must be over first.
+    let until = Instant::now() + CLOSES_WITHIN;
+    while let Some(thread) = state.open
+        && Instant::now() < until
+    {
+        modes::disturb(thread);
+        let waited = CLOSED.wait_timeout(state, Duration::from_millis(10));
+        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    }
     if let Some(before) = state.before.take() {
         modes::put_back(&before);
     }
-    if std::mem::take(&mut state.is_open) {
+    if was_open {
         // Past the line of the prompt, without its options and its help; the cursor is shown.
-        let past: &[u8] = match state.is_aside {
-            true => b"\r\x1b[J\x1b[?25h",
-            false => b"\r\n\x1b[J\x1b[?25h",
+        let past: &[u8] = match was_aside {
+            true => b"\x1b8\r\x1b[J\x1b[?25h",
+            false => b"\x1b8\r\n\x1b[J\x1b[?25h",
         };
         _ = io::stderr().write_all(past);
     }
@@ -117,13 +144,18 @@ pub(crate) fn restore() {
 mod modes {
     use std::{io::stdin, sync::Once};
 
-    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+    use nix::sys::{
+        pthread::{Pthread, pthread_kill, pthread_self},
+        signal::Signal,
+        termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr},
+    };
     use tokio::{
         runtime::Handle,
         signal::unix::{SignalKind, signal},
     };
 
     pub(super) type Modes = Termios;
+    pub(super) type Thread = Pthread;
 
     pub(super) fn now() -> Option<Modes> {
         tcgetattr(stdin()).ok()
@@ -154,6 +186,15 @@ mod modes {
         _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &modes);
     }
 
+    pub(super) fn this_thread() -> Thread {
+        pthread_self()
+    }
+
+    /// Has a prompt stop waiting for a key, if it does just now. The thread must not have ended.
+    pub(super) fn disturb(thread: Thread) {
+        _ = pthread_kill(thread, Signal::SIGINT);
+    }
+
     /// Prompts raise the signal for Ctrl-C, which would end this process on the spot if nobody
     /// took it.
     pub(super) fn heed_interrupts() {
@@ -171,6 +212,15 @@ mod modes {
 mod modes {
     /// Prompts change nothing that stays.
     pub(super) struct Modes;
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Thread;
+
+    pub(super) fn this_thread() -> Thread {
+        Thread
+    }
+
+    pub(super) fn disturb(_: Thread) {}
 
     pub(super) fn now() -> Option<Modes> {
         Some(Modes)

@@ -7,6 +7,8 @@ pub(crate) struct Screen {
     lines: Vec<Vec<char>>,
     row: usize,
     column: usize,
+    /// Where the cursor was when it was asked to be kept.
+    saved: (usize, usize),
     cursor: bool,
 }
 
@@ -18,6 +20,7 @@ impl Screen {
             lines: vec![Vec::new()],
             row: 0,
             column: 0,
+            saved: (0, 0),
             cursor: true,
         };
         let mut characters = written.chars();
@@ -71,8 +74,17 @@ impl Screen {
     }
 
     fn escape(&mut self, characters: &mut std::str::Chars<'_>) {
-        if characters.next() != Some('[') {
-            return;
+        match characters.next() {
+            Some('[') => {}
+            Some('7') => {
+                self.saved = (self.row, self.column);
+                return;
+            }
+            Some('8') => {
+                (self.row, self.column) = self.saved;
+                return;
+            }
+            _ => return,
         }
         let mut parameters = String::new();
         let command = loop {
