@@ -55,6 +55,8 @@ pub mod client;
 mod deadline;
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(feature = "client")]
+mod excerpt;
 #[cfg(feature = "server")]
 pub mod form;
 #[cfg(all(
@@ -81,6 +83,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transport;
+#[cfg(all(feature = "client", feature = "http"))]
+mod web;
 
 #[cfg(feature = "macros")]
 #[doc = include_str!("resolver.md")]

@@ -19,10 +19,10 @@ use super::{
     Listing, Negotiated, Outcome, Paused, Problem, ReadResource, Request, Step, Subscription,
     Target, Traffic,
     drive::{Drive, unsupported},
-    excerpt::word,
     options::Options,
     shared::{Leg, Shared},
 };
+use crate::excerpt::word;
 
 /// A client at one server. Clones share the connection; it closes with the last of them, and of
 /// the lists and subscriptions that were made from it.

@@ -6,7 +6,8 @@ use antiphon_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Era, Error, ErrorKind, excerpt::sentence};
+use super::{Era, Error, ErrorKind};
+use crate::excerpt::sentence;
 
 /// What is known of a server: which revision to speak with it, and what it offers.
 ///

@@ -21,12 +21,12 @@ use tracing::Instrument;
 use super::{
     Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
     error::Boxed,
-    excerpt::{sentence, word},
     handlers::Asking,
     options::Options,
     question::{About, Replied, Round},
     shared::{Leg, Shared, after, envelope},
 };
+use crate::excerpt::{sentence, word};
 use crate::links;
 
 /// Most questions of one round; a server that asks more is out to keep us busy.

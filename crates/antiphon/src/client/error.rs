@@ -9,10 +9,37 @@ use antiphon_types::{
 
 use serde::Deserialize;
 
-use super::{Paused, Problem, excerpt};
+use super::{Paused, Problem};
+use crate::excerpt;
+#[cfg(feature = "http")]
+use crate::web;
 
 /// Any error that can be boxed.
 pub(crate) type Boxed = Box<dyn StdError + Send + Sync>;
+
+#[cfg(feature = "http")]
+impl From<web::Error> for Error {
+    fn from(error: web::Error) -> Self {
+        let web::Error {
+            kind,
+            message,
+            source,
+        } = error;
+        let mut error = match kind {
+            web::Kind::Invalid => Self::invalid(message),
+            web::Kind::Transport { unsent: false } => Self::transport(message),
+            web::Kind::Transport { unsent: true } => Self::transport(message).unsent(),
+            web::Kind::Decode => Self::decode(message),
+            web::Kind::Status(status) => Self::new(ErrorKind::Status(status), message),
+            web::Kind::TimedOut(after) => {
+                let clock = Clock::Work;
+                Self::new(ErrorKind::TimedOut { clock, after }, message)
+            }
+        };
+        error.0.source = source;
+        error
+    }
+}
 
 /// Why something did not work. A tool that failed is no error but a result.
 ///

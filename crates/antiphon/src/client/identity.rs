@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "http")]
+use crate::web::Endpoint;
+
 /// Which server a question or a paused call belongs to.
 ///
 /// It is where the client connected to, never what the server says of itself (META-B-02): show
@@ -41,6 +44,16 @@ impl Identity {
             Self::Http { origin, .. } => Some(origin),
             Self::Named { server, .. } => server.origin(),
             _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl From<&Endpoint> for Identity {
+    fn from(endpoint: &Endpoint) -> Self {
+        Self::Http {
+            origin: endpoint.origin.clone(),
+            path: endpoint.uri.path().to_owned(),
         }
     }
 }

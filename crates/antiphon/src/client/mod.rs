@@ -24,7 +24,6 @@ mod drive;
 mod era;
 mod error;
 mod event;
-mod excerpt;
 mod handlers;
 mod identity;
 mod legacy;

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     Answer, Error, Identity, Target, check,
-    excerpt::word,
     options::{Options, options},
 };
+use crate::excerpt::word;
 
 /// A call that waits: for answers, or, when it has no questions, for the server to be ready.
 ///

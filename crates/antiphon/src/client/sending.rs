@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::{
     Error, Target,
     cache::{Hint, Key},
-    excerpt::sentence,
     options::Options,
     shared::{Leg, Shared, WorkClock},
 };
+use crate::excerpt::sentence;
 
 impl Shared {
     pub(super) fn version(&self) -> Version {

@@ -13,11 +13,11 @@ use super::Speaking;
 use crate::client::{
     Clock, Error, Negotiated, Traffic,
     discover::no_common,
-    excerpt::{sentence, word},
     negotiation::Step,
     options::Options,
     shared::{Leg, Shared, closed},
 };
+use crate::excerpt::{sentence, word};
 
 impl Shared {
     /// Greets the server in this version, and begins to speak the one it chooses (LEG-C-01 to

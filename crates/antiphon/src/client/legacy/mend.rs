@@ -13,10 +13,10 @@ use antiphon_core::negotiate::{Verdict, contradicts, outgrown};
 
 use crate::client::{
     Error, ErrorKind, Negotiated,
-    excerpt::sentence,
     negotiation::Step,
     shared::{Shared, closed},
 };
+use crate::excerpt::sentence;
 
 /// Who sees to it.
 #[derive(Default)]

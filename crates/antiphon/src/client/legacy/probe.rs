@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use crate::client::{
     Clock, Error, ErrorKind, Incoming, Traffic,
-    excerpt::sentence,
     negotiation::Step,
     options::Options,
     sending::decoded,
     shared::{Leg, Shared, WorkClock},
 };
+use crate::excerpt::sentence;
 
 /// How long a late answer may take to show up once a handshake has failed.
 const LATE: Duration = Duration::from_millis(500);

@@ -35,11 +35,11 @@ use super::{
 use crate::client::{
     Error, ErrorKind, Target,
     drive::{Failure, ask, unsupported},
-    excerpt::word,
     handlers::Asking,
     question::{About, Round},
     shared::{Shared, after},
 };
+use crate::excerpt::word;
 
 /// Most requests of a server's that are answered at once; a server that sends more is out to keep
 /// us busy.

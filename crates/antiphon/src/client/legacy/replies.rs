@@ -5,7 +5,10 @@ use antiphon_types::{ElicitRequestParams, ErrorObject, InputRequest, Version};
 use bytes::Bytes;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::client::{Error, ErrorKind, drive::Failure, excerpt::word};
+use crate::{
+    client::{Error, ErrorKind, drive::Failure},
+    excerpt::word,
+};
 
 /// What a server gets for its request.
 pub(super) type Answer = Result<Value, ErrorObject>;

@@ -27,9 +27,9 @@ use tokio_util::sync::CancellationToken;
 use self::cut_off::{CutOff, cut_off};
 use self::{head::Whose, queue::Request, slot::Slot};
 use crate::client::{
-    Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, excerpt::excerpt,
-    transport::batch::split,
+    Error, Event, Events, Identity, Incoming, Outgoing, Pending, Transport, transport::batch::split,
 };
+use crate::excerpt::excerpt;
 
 pub(super) use queue::Queue;
 

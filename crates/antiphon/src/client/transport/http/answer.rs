@@ -1,6 +1,6 @@
 //! What a response says: a message, a stream of them, or no.
 
-use std::{future::poll_fn, pin::Pin, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{
@@ -13,8 +13,11 @@ use hyper::body::Incoming as HttpBody;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::cause::Cause;
-use crate::client::{Error, ErrorKind, Incoming, excerpt::push_printable};
+use crate::{
+    client::{Error, ErrorKind, Incoming},
+    excerpt::one_line,
+    web::{Cause, End, gather},
+};
 
 /// How a request is answered.
 pub(super) enum Served {
@@ -45,22 +48,9 @@ pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result
             Err(Error::decode(format!(
                 "the response is {kind}, neither application/json nor text/event-stream; is this \
                  the URL of an MCP server? It begins: {}",
-                printable(&text)
+                one_line(&text)
             )))
         }
-    }
-}
-
-/// Reads a response that is nothing of the protocol's, of this length at most.
-pub(super) async fn document(head: &Parts, body: HttpBody, limit: usize) -> Result<Bytes, Error> {
-    readable(&head.headers)?;
-    match gather(body, limit).await {
-        (text, End::Whole) => Ok(text),
-        (_, End::TooLong) => {
-            let message = format!("the response is longer than {limit} bytes");
-            Err(Error::decode(message))
-        }
-        (_, End::Broken(error)) => Err(broken(error)),
     }
 }
 
@@ -77,7 +67,7 @@ pub(super) async fn refused(
             message: text,
         });
     }
-    Err(status_error(status, &printable(&text)))
+    Err(status_error(status, &one_line(&text)))
 }
 
 /// The error of a message that has no answer of its own, and was not taken.
@@ -106,8 +96,8 @@ pub(super) async fn ignore(body: HttpBody) {
 pub(super) async fn in_short(body: HttpBody) -> String {
     let (text, _) = gather(body, EXCERPT).await;
     match Refusal::of(&text) {
-        Some(refusal) => printable(refusal.message.as_bytes()),
-        None => printable(&text),
+        Some(refusal) => one_line(refusal.message.as_bytes()),
+        None => one_line(&text),
     }
 }
 
@@ -122,7 +112,7 @@ fn readable(headers: &HeaderMap) -> Result<(), Error> {
         Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
             Err(Error::decode(format!(
                 "the response is encoded as {}, which was not asked for",
-                printable(encoding.as_bytes())
+                one_line(encoding.as_bytes())
             )))
         }
         _ => Ok(()),
@@ -161,56 +151,9 @@ impl Media {
         } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
             Self::Events
         } else {
-            Self::Other(format!("of content type {}", printable(value)))
+            Self::Other(format!("of content type {}", one_line(value)))
         }
     }
-}
-
-/// How reading a body ended.
-enum End {
-    Whole,
-    TooLong,
-    Broken(hyper::Error),
-}
-
-/// Reads a body, but not more than `limit` bytes of it.
-async fn gather(mut body: HttpBody, limit: usize) -> (Bytes, End) {
-    /// What is allocated on the word of the server.
-    const TRUSTED: u64 = 1 << 20;
-    let announced = body.size_hint().exact();
-    let mut first = Bytes::new();
-    let mut all: Vec<u8> = Vec::new();
-    let end = loop {
-        let frame = match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            Some(Ok(frame)) => frame,
-            Some(Err(error)) => break End::Broken(error),
-            None => break End::Whole,
-        };
-        let Ok(part) = frame.into_data() else {
-            continue;
-        };
-        let room = limit - first.len().max(all.len());
-        let fits = part.len() <= room;
-        let part = part.slice(..part.len().min(room));
-        // Most bodies come in one piece, which can stay as it is.
-        if first.is_empty() && all.is_empty() {
-            first = part;
-        } else {
-            if all.is_empty() {
-                all.reserve(announced.unwrap_or(0).min(TRUSTED) as usize);
-                all.extend_from_slice(&first);
-            }
-            all.extend_from_slice(&part);
-        }
-        if !fits {
-            break End::TooLong;
-        }
-    };
-    let bytes = match all.is_empty() {
-        true => first,
-        false => all.into(),
-    };
-    (bytes, end)
 }
 
 /// The error in a JSON-RPC message that is one.
@@ -240,54 +183,9 @@ impl Refusal {
 /// As much of a body as is read to quote from it.
 const EXCERPT: usize = 8 * 1024;
 
-/// Text of a server on one line, cut short, without anything a terminal could take for a
-/// command.
-pub(super) fn printable(text: &[u8]) -> String {
-    const CHARACTERS: usize = 200;
-    // A character takes four bytes at most; blanks are not counted on.
-    let text = &text[..text.len().min(EXCERPT)];
-    let text = String::from_utf8_lossy(text);
-    let mut short = String::new();
-    let mut count = 0;
-    for word in text.split_whitespace() {
-        if !short.is_empty() {
-            short.push(' ');
-            count += 1;
-        }
-        for character in word.chars() {
-            if count >= CHARACTERS {
-                short.push_str("...");
-                return short;
-            }
-            push_printable(&mut short, character);
-            count += 1;
-        }
-    }
-    short
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn excerpts_are_short_and_harmless() {
-        for (text, expected) in [
-            (
-                "  <h1>\n\tNot \"found\"</h1>\r\n",
-                "<h1> Not \"found\"</h1>",
-            ),
-            ("\u{1b}[31mred\u{0}", "\\u{1b}[31mred\\0"),
-            ("a\u{202e}b", "a\\u{202e}b"),
-            ("Malmö", "Malmö"),
-            ("", ""),
-        ] {
-            assert_eq!(printable(text.as_bytes()), expected);
-        }
-        assert_eq!(printable(b"\xffa"), "\u{fffd}a");
-        assert_eq!(printable("ö".repeat(9000).as_bytes()).chars().count(), 203);
-        assert_eq!(printable("ö".repeat(200).as_bytes()).chars().count(), 200);
-    }
 
     #[test]
     fn only_json_rpc_errors_pass_for_messages() {

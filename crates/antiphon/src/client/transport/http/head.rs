@@ -1,26 +1,23 @@
 //! [`Head`]: the head of every request, with what never changes made once.
 
-use std::{
-    borrow::Cow,
-    convert::Infallible,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::borrow::Cow;
 
 use antiphon_core::mirror::encode;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{
         ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH,
         CONTENT_TYPE, EXPECT, HOST, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
         USER_AGENT,
     },
 };
-use http_body::{Body, Frame, SizeHint};
 
 use super::{bearer::Token, stamp::Stamp};
-use crate::client::{Error, Outgoing};
+use crate::{
+    client::{Error, Outgoing},
+    web::{NAME as AGENT, Payload},
+};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -28,8 +25,6 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PARAM: &str = "mcp-param-";
-
-const AGENT: &str = concat!("antiphon/", env!("CARGO_PKG_VERSION"));
 
 /// What the head of every request says.
 #[derive(Debug)]
@@ -88,7 +83,7 @@ impl Head {
         let (method, body) = match sent {
             Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
             Sent::Post(_, body) | Sent::Parting(_, body) => (Method::POST, body.clone()),
-            Sent::Get(..) | Sent::Fetch => (Method::GET, Bytes::new()),
+            Sent::Get(..) => (Method::GET, Bytes::new()),
             Sent::Delete(_) => (Method::DELETE, Bytes::new()),
         };
         let mut request = Request::new(Payload(body));
@@ -111,25 +106,12 @@ pub(super) enum Sent<'a> {
     Get(&'a Stamp, Option<HeaderValue>),
     /// To end a session (LHTTP-C-11).
     Delete(&'a Stamp),
-    /// To read a document, which is nothing of the protocol's.
-    Fetch,
 }
 
 impl Sent<'_> {
     /// Whether a challenge is worth an answer, which a person may have to give.
     pub(super) fn meets_challenges(&self) -> bool {
-        !matches!(self, Self::Parting(..) | Self::Delete(_) | Self::Fetch)
-    }
-
-    /// Whether it stays what it is when it is sent again to where a redirect leads.
-    pub(super) fn survives(&self, redirect: StatusCode) -> bool {
-        match redirect {
-            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
-            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
-                matches!(self, Self::Fetch)
-            }
-            _ => false,
-        }
+        !matches!(self, Self::Parting(..) | Self::Delete(_))
     }
 
     /// Adds the headers of this request alone.
@@ -146,11 +128,6 @@ impl Sent<'_> {
             Sent::Delete(stamp) => {
                 headers.remove(CONTENT_TYPE);
                 stamp
-            }
-            Sent::Fetch => {
-                headers.remove(CONTENT_TYPE);
-                headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-                return Ok(());
             }
         };
         // LHTTP-C-12, LHTTP-C-09; of the mirrored ones none (LHTTP-B-01).
@@ -225,32 +202,6 @@ fn encoded(text: &str) -> Result<HeaderValue, Error> {
         Cow::Owned(encoded) => HeaderValue::try_from(encoded),
     };
     value.map_err(|error| Error::invalid("a value does not fit a header").caused_by(error))
-}
-
-/// The body of a request.
-pub(super) struct Payload(Bytes);
-
-impl Body for Payload {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(match self.0.is_empty() {
-            true => None,
-            false => Some(Ok(Frame::data(std::mem::take(&mut self.0)))),
-        })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
-    }
 }
 
 #[cfg(test)]

@@ -1,30 +1,18 @@
 //! [`ResourceMetadata`]: what a server publishes about its tokens, and where it is found.
 
-use std::time::Duration;
-
-use http::{header::CONTENT_TYPE, response::Parts};
+use http::{HeaderMap, header::CONTENT_TYPE};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use tokio::time::timeout;
 
-use super::{
-    answer,
-    challenge::BearerChallenge,
-    endpoint::{Endpoint, without_secrets},
-    head::Sent,
-    settings::Http,
-    wire::Answered,
+use super::{challenge::BearerChallenge, settings::Http};
+use crate::{
+    client::{Error, ErrorKind},
+    excerpt,
+    web::{Answer, Endpoint, without_secrets},
 };
-use crate::client::{Clock, Error, ErrorKind, Events};
 
 /// Where metadata is, unless the server says otherwise (RFC 9728, 3.1).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-
-/// As long as metadata may be.
-const LIMIT: usize = 64 << 10;
-
-/// How long it may take to get it, beside opening a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a server publishes about the tokens that it takes (RFC 9728).
 ///
@@ -64,7 +52,7 @@ impl Http {
     ///
     /// No token is sent for it, nor any header of one's own, nor to another origin a client
     /// certificate. The place must be of the server's own origin, or `https`; and on this machine
-    /// only if the server is. It may take as long as a connection may take to open and five
+    /// only if the server is. Each place may take as long as a connection may take to open and five
     /// seconds more, and 64 KiB.
     ///
     /// ```no_run
@@ -90,16 +78,6 @@ impl Http {
         &self,
         challenges: &[String],
     ) -> Result<ResourceMetadata, Error> {
-        let after = self.connect_limit().saturating_add(PATIENCE);
-        let found = timeout(after, self.find_metadata(challenges)).await;
-        found.unwrap_or_else(|_| {
-            let clock = Clock::Work;
-            let message = format!("there was no resource metadata within {after:?}");
-            Err(Error::new(ErrorKind::TimedOut { clock, after }, message))
-        })
-    }
-
-    async fn find_metadata(&self, challenges: &[String]) -> Result<ResourceMetadata, Error> {
         let server = self.endpoint()?;
         // AUTH-C-03
         let told = BearerChallenge::of(challenges).and_then(|bearer| bearer.resource_metadata);
@@ -112,8 +90,7 @@ impl Http {
             let place = beneath(&server, server.uri.path())?;
             let found = self.metadata_at(&server, &place).await;
             match found.as_ref().map_err(Error::kind) {
-                // There is nothing, and some servers let nobody see that.
-                Err(ErrorKind::Status(_) | ErrorKind::Unauthorized { .. }) => {}
+                Err(ErrorKind::Status(_)) => {}
                 _ => return found,
             }
         }
@@ -126,9 +103,7 @@ impl Http {
         place: &Endpoint,
     ) -> Result<ResourceMetadata, Error> {
         let read = self.read_metadata(server, place).await;
-        read.map_err(|error| {
-            error.during(format_args!("resource metadata at {}", place.identity()))
-        })
+        read.map_err(|error| error.during(format_args!("resource metadata at {}", place.place())))
     }
 
     async fn read_metadata(
@@ -136,24 +111,22 @@ impl Http {
         server: &Endpoint,
         place: &Endpoint,
     ) -> Result<ResourceMetadata, Error> {
-        let bare = self.bare(place, place.origin == server.origin);
-        let wire = bare.wire(Events::new(|_| {})).await?;
-        let Answered { head, body, .. } = wire.ask(&place.uri, &Sent::Fetch).await?;
-        if !head.status.is_success() {
-            answer::ignore(body).await;
-            let kind = ErrorKind::Status(head.status.as_u16());
-            return Err(Error::new(kind, no_metadata(&head)));
+        let agent = self.agent(place.origin == server.origin);
+        let answer = agent.get(&place.uri.to_string(), HeaderMap::new()).await?;
+        if !answer.status.is_success() {
+            let kind = ErrorKind::Status(answer.status.as_u16());
+            return Err(Error::new(kind, no_metadata(&answer)));
         }
-        let text = answer::document(&head, body, LIMIT).await?;
-        let metadata: ResourceMetadata = serde_json::from_slice(&text)
-            .map_err(|error| Error::decode(no_metadata(&head)).caused_by(error))?;
+        let metadata: ResourceMetadata = answer
+            .json()
+            .map_err(|error| Error::decode(no_metadata(&answer)).caused_by(error))?;
         if self.names(server, place).contains(&metadata.resource) {
             return Ok(metadata);
         }
         Err(Error::decode(format!(
             "it is about {}, and not about {}; the two must be spelled alike",
-            answer::printable(without_secrets(&metadata.resource).as_bytes()),
-            server.identity()
+            excerpt::one_line(without_secrets(&metadata.resource).as_bytes()),
+            server.place()
         )))
     }
 
@@ -161,7 +134,7 @@ impl Http {
     fn names(&self, server: &Endpoint, place: &Endpoint) -> Vec<String> {
         let given = self.url().split('#').next().unwrap_or_default();
         // A query is no part of what the well-known places are made of.
-        let plain = server.identity().to_string();
+        let plain = server.place();
         let mut names = vec![given.to_owned(), server.uri.to_string(), plain];
         // Metadata in the root is that of the origin.
         let in_root = place.uri.to_string() == format!("{}{WELL_KNOWN}", server.origin);
@@ -174,12 +147,12 @@ impl Http {
 }
 
 /// What is said of a response that is none; what it holds is a page for people more often than not.
-fn no_metadata(head: &Parts) -> String {
-    let kind = head.headers.get(CONTENT_TYPE);
-    let kind = kind.map(|kind| format!(" with {}", answer::printable(kind.as_bytes())));
+fn no_metadata(answer: &Answer) -> String {
+    let kind = answer.headers.get(CONTENT_TYPE);
+    let kind = kind.map(|kind| format!(" with {}", excerpt::one_line(kind.as_bytes())));
     format!(
         "the server answered {}{}, which is no metadata of a protected resource",
-        head.status,
+        answer.status,
         kind.unwrap_or_default()
     )
 }
@@ -189,7 +162,7 @@ fn told_by(server: &Endpoint, url: &str) -> Result<Endpoint, Error> {
     let refuse = |why: &str| {
         Error::decode(format!(
             "the server says that its resource metadata is at {}, which is not read: {why}",
-            answer::printable(without_secrets(url).as_bytes())
+            excerpt::one_line(without_secrets(url).as_bytes())
         ))
     };
     let place = Endpoint::parse(url).map_err(|why| refuse(&why))?;

@@ -8,14 +8,10 @@
 mod answer;
 mod asked;
 mod bearer;
-mod cause;
 mod challenge;
-mod connector;
-mod endpoint;
 mod events;
 mod head;
 mod metadata;
-mod proxy;
 mod reply;
 mod resume;
 mod session;
@@ -23,11 +19,6 @@ mod settings;
 mod sse;
 mod stamp;
 mod standalone;
-#[cfg(feature = "tls")]
-mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "no_tls.rs"]
-mod tls;
 mod transport;
 mod waiting;
 mod wire;

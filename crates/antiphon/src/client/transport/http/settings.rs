@@ -9,15 +9,17 @@ use hyper_util::{
 
 use super::{
     bearer::{Bearer, Credentials, Token},
-    connector::Connector,
-    endpoint::{Endpoint, unusable},
     head::Head,
-    proxy::{Choice, Proxy, Secret},
-    tls::{self, Tls},
     transport::HttpTransport,
     wire::Wire,
 };
-use crate::client::{Connect, Error, Events};
+use crate::{
+    client::{Connect, Error, Events},
+    web::{
+        Agent, Choice, Config, Connector, Endpoint, Proxy, Secret, Settings, Tls, anonymous,
+        unusable,
+    },
+};
 
 /// A server behind a URL (Streamable HTTP).
 ///
@@ -44,7 +46,7 @@ pub struct Http {
     connect_timeout: Duration,
     proxy: Choice,
     cleartext: bool,
-    tls: Option<tls::Config>,
+    tls: Option<Config>,
 }
 
 #[derive(Clone)]
@@ -135,25 +137,19 @@ impl Http {
         &self.url
     }
 
-    pub(super) fn connect_limit(&self) -> Duration {
-        self.connect_timeout
-    }
-
-    /// The same way to another URL, without what is for the server alone: tokens, headers, and
-    /// unless this is `ours` a client certificate.
-    pub(super) fn bare(&self, to: &Endpoint, ours: bool) -> Self {
+    /// Who gets documents from the server itself, or from others that have to do with it. Neither
+    /// tokens nor headers of one's own are sent, and to others no client certificate.
+    pub(super) fn agent(&self, ours: bool) -> Agent {
         let tls = self.tls.clone();
-        Self {
-            url: to.uri.to_string(),
-            bearer: None,
-            headers: Vec::new(),
+        Agent::new(Settings {
             proxy: self.proxy.clone(),
             tls: match ours {
                 true => tls,
-                false => tls.map(tls::anonymous),
+                false => tls.map(anonymous),
             },
-            ..*self
-        }
+            connect_timeout: self.connect_timeout,
+            ..Settings::default()
+        })
     }
 
     /// The URL, taken apart.
@@ -163,7 +159,7 @@ impl Http {
     pub(super) fn endpoint(&self) -> Result<Endpoint, Error> {
         Endpoint::parse(&self.url).map_err(|why| {
             let why = format!("{why}; a server's URL looks like https://example.com/mcp");
-            unusable("the URL", &self.url, &why)
+            unusable("the URL", &self.url, &why).into()
         })
     }
 
@@ -234,7 +230,7 @@ impl Connect for Http {
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        let server = Endpoint::parse(&self.url).map(|endpoint| endpoint.identity().to_string());
+        let server = Endpoint::parse(&self.url).map(|endpoint| endpoint.place());
         f.debug_struct("Http")
             .field("server", &server.as_deref().unwrap_or("?"))
             .field("bearer", &self.bearer.is_some())

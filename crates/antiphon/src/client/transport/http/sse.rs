@@ -24,9 +24,12 @@ use super::{
     stamp::Stamp,
     wire::{Answered, Wire},
 };
-use crate::client::{
-    Error, Incoming, Outgoing,
-    transport::channel::{Queue, Serving, Shared},
+use crate::{
+    client::{
+        Error, Incoming, Outgoing,
+        transport::channel::{Queue, Serving, Shared},
+    },
+    excerpt,
 };
 
 /// How long the server may take to name its URI.
@@ -145,7 +148,7 @@ fn named(wire: &Wire, from: &Uri, event: &Event) -> Result<Uri, Error> {
     if event.kind != b"endpoint" {
         return Err(Error::decode(format!(
             "the stream of the server begins with {:?} in place of its endpoint",
-            answer::printable(&event.kind)
+            excerpt::one_line(&event.kind)
         )));
     }
     let uri = std::str::from_utf8(&event.data).ok();
@@ -155,7 +158,7 @@ fn named(wire: &Wire, from: &Uri, event: &Event) -> Result<Uri, Error> {
         Error::decode(format!(
             "messages for the server would have to be sent to {:?}, which is no URI of the same \
              origin",
-            answer::printable(&event.data)
+            excerpt::one_line(&event.data)
         ))
     })
 }

@@ -54,7 +54,7 @@ impl HttpTransport {
     pub(super) fn new(wire: Wire) -> Self {
         let wire = Arc::new(wire);
         Self {
-            identity: wire.endpoint.identity(),
+            identity: (&wire.endpoint).into(),
             session: Arc::new(Session::new(wire.clone())),
             wire,
             keys: RandomState::new(),

@@ -14,7 +14,10 @@ use bytes::Bytes;
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
-use crate::client::{Error, Event, Events, excerpt::excerpt};
+use crate::{
+    client::{Error, Event, Events},
+    excerpt::excerpt,
+};
 
 /// The requests that wait, by id.
 #[derive(Default)]

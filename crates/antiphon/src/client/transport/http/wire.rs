@@ -2,19 +2,19 @@
 
 use http::{HeaderMap, StatusCode, Uri, header::LOCATION, response::Parts};
 use hyper::body::Incoming as HttpBody;
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::legacy::Client;
 
 use super::{
     answer,
     bearer::{Credentials, Token},
-    cause::Cause,
     challenge::Challenge,
-    connector::Connector,
-    endpoint::Endpoint,
-    head::{Head, Payload, Sent},
-    proxy::Proxy,
+    head::{Head, Sent},
 };
-use crate::client::{Error, ErrorKind, Event, Events};
+use crate::{
+    client::{Error, ErrorKind, Event, Events},
+    excerpt,
+    web::{Connector, Endpoint, Payload, Proxy, lost},
+};
 
 /// Redirects that are followed for one request.
 const REDIRECTS: usize = 5;
@@ -58,7 +58,8 @@ impl Wire {
         loop {
             let request = self.head.request(&uri, sent, token.as_ref())?;
             let response = self.client.request(request).await;
-            let (head, body) = response.map_err(|error| self.lost(error))?.into_parts();
+            let lost = |error| lost(&self.endpoint.origin, self.proxy.as_ref(), error);
+            let (head, body) = response.map_err(lost)?.into_parts();
             let status = head.status;
             if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
                 let challenge = Challenge::read(status, &head.headers);
@@ -73,7 +74,7 @@ impl Wire {
             }
             match location(&head.headers) {
                 Some(target) if status.is_redirection() => {
-                    uri = self.follow(sent, status, &uri, &target, redirects)?;
+                    uri = self.follow(status, &uri, &target, redirects)?;
                     redirects += 1;
                 }
                 _ => {
@@ -84,46 +85,27 @@ impl Wire {
         }
     }
 
-    /// Where to send the request again. The method and the body stay what they are, and so must
-    /// the origin: the token is for no other.
+    /// Where to send the request again. The origin must stay what it is: the token is for no
+    /// other.
     fn follow(
         &self,
-        sent: &Sent<'_>,
         status: StatusCode,
         from: &Uri,
         target: &str,
         redirects: usize,
     ) -> Result<Uri, Error> {
-        let keeps = sent.survives(status);
+        // The method and the body stay what they are with these alone.
+        let keeps = [307, 308].contains(&status.as_u16());
         let why = match self.endpoint.redirect(from, target) {
             Some(uri) if keeps && redirects < REDIRECTS => return Ok(uri),
             Some(_) if keeps => format!("after {REDIRECTS} redirects no more are followed"),
-            _ if matches!(sent, Sent::Fetch) => {
-                "only redirects to the same origin are followed".to_owned()
-            }
             _ => "only redirects of status 307 or 308 to the same origin are followed".to_owned(),
         };
-        let target = answer::printable(target.as_bytes());
+        let target = excerpt::one_line(target.as_bytes());
         Err(Error::new(
             ErrorKind::Status(status.as_u16()),
             format!("the server answered {status} and leads to {target}: {why}"),
         ))
-    }
-
-    /// The error of a request that brought no response.
-    fn lost(&self, error: ClientError) -> Error {
-        let origin = &self.endpoint.origin;
-        let message = match (&self.proxy, error.is_connect()) {
-            (None, true) => format!("no connection to {origin}"),
-            (Some(proxy), true) => format!("no connection to {origin} through the proxy {proxy}"),
-            (_, false) => format!("the request to {origin} was lost"),
-        };
-        let connected = !error.is_connect();
-        let lost = Error::transport(message).caused_by(Cause::new(error));
-        match connected {
-            true => lost,
-            false => lost.unsent(),
-        }
     }
 }
 

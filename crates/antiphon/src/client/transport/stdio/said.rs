@@ -8,7 +8,10 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::client::{Event, Events, excerpt::excerpt};
+use crate::{
+    client::{Event, Events},
+    excerpt::excerpt,
+};
 
 /// Lines that are kept.
 const LINES: usize = 10;

@@ -1,7 +1,7 @@
 //! What a peer said, short and fit for a log or a terminal.
 
 /// At most so many bytes of `text`; what is not printable is escaped.
-pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
+pub(crate) fn excerpt(text: &[u8], longest: usize) -> String {
     let cut = &text[..text.len().min(longest)];
     let mut excerpt = printable(&String::from_utf8_lossy(cut), "");
     if cut.len() < text.len() {
@@ -11,18 +11,18 @@ pub(super) fn excerpt(text: &[u8], longest: usize) -> String {
 }
 
 /// A peer's word within a sentence of ours.
-pub(super) fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     excerpt(text.as_bytes(), 100)
 }
 
 /// A peer's sentence within one of ours.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     excerpt(text.as_bytes(), 1000)
 }
 
 /// At most so many characters of `text`, which may have several lines; what is not printable is
 /// escaped.
-pub(super) fn lines(text: &str, longest: usize) -> String {
+pub(crate) fn lines(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => printable(text, "\n"),
         Some((end, _)) => printable(&text[..end], "\n") + "…",
@@ -41,7 +41,7 @@ fn printable(text: &str, harmless: &str) -> String {
 }
 
 /// Adds a character, escaped if a terminal could take it for a command.
-pub(super) fn push_printable(text: &mut String, character: char) {
+pub(crate) fn push_printable(text: &mut String, character: char) {
     match character {
         // Common in what is quoted.
         '"' | '\'' | '\\' => text.push(character),
@@ -49,9 +49,55 @@ pub(super) fn push_printable(text: &mut String, character: char) {
     }
 }
 
+/// Text of a server on one line, cut short, without anything a terminal could take for a
+/// command.
+pub(crate) fn one_line(text: &[u8]) -> String {
+    const CHARACTERS: usize = 200;
+    const EXCERPT: usize = 8 * 1024;
+    // A character takes four bytes at most; blanks are not counted on.
+    let text = &text[..text.len().min(EXCERPT)];
+    let text = String::from_utf8_lossy(text);
+    let mut short = String::new();
+    let mut count = 0;
+    for word in text.split_whitespace() {
+        if !short.is_empty() {
+            short.push(' ');
+            count += 1;
+        }
+        for character in word.chars() {
+            if count >= CHARACTERS {
+                short.push_str("...");
+                return short;
+            }
+            push_printable(&mut short, character);
+            count += 1;
+        }
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn excerpts_are_short_and_harmless() {
+        for (text, expected) in [
+            (
+                "  <h1>\n\tNot \"found\"</h1>\r\n",
+                "<h1> Not \"found\"</h1>",
+            ),
+            ("\u{1b}[31mred\u{0}", "\\u{1b}[31mred\\0"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("Malmö", "Malmö"),
+            ("", ""),
+        ] {
+            assert_eq!(one_line(text.as_bytes()), expected);
+        }
+        assert_eq!(one_line(b"\xffa"), "\u{fffd}a");
+        assert_eq!(one_line("ö".repeat(9000).as_bytes()).chars().count(), 203);
+        assert_eq!(one_line("ö".repeat(200).as_bytes()).chars().count(), 200);
+    }
 
     #[test]
     fn nothing_deceives_a_terminal() {

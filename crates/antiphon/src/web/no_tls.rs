@@ -1,29 +1,31 @@
 //! What stands in for TLS without the feature `tls`: nothing can be made secure.
 
-use super::connector::Io;
-use crate::client::{Error, error::Boxed};
+use super::{
+    connector::Io,
+    error::{Boxed, Error},
+};
 
 /// There is nothing to configure.
 #[derive(Clone)]
-pub(super) enum Config {}
+pub(crate) enum Config {}
 
 /// There is none.
 #[derive(Clone)]
-pub(super) enum Tls {}
+pub(crate) enum Tls {}
 
 impl Tls {
-    pub(super) async fn load(_: Option<Config>) -> Result<Self, Error> {
+    pub(crate) async fn load(_: Option<Config>) -> Result<Self, Error> {
         Err(Error::invalid(
             "https needs the feature `tls` of the crate `antiphon`",
         ))
     }
 
-    pub(super) async fn wrap(&self, _: Box<dyn Io>, _: &str) -> Result<Box<dyn Io>, Boxed> {
+    pub(crate) async fn wrap(&self, _: Box<dyn Io>, _: &str) -> Result<Box<dyn Io>, Boxed> {
         match *self {}
     }
 }
 
-pub(super) fn anonymous(config: Config) -> Config {
+pub(crate) fn anonymous(config: Config) -> Config {
     config
 }
 

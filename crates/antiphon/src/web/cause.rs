@@ -2,15 +2,15 @@
 
 use std::{error::Error as StdError, fmt};
 
-use crate::client::error::Boxed;
+use super::error::Boxed;
 
 /// An error as a person reads it: what every link of its chain says, once. Its source is the last
 /// link.
 #[derive(Debug)]
-pub(super) struct Cause(Boxed);
+pub(crate) struct Cause(Boxed);
 
 impl Cause {
-    pub(super) fn new(error: impl Into<Boxed>) -> Self {
+    pub(crate) fn new(error: impl Into<Boxed>) -> Self {
         Self(error.into())
     }
 

@@ -5,12 +5,15 @@ use std::fmt;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use super::endpoint::{Endpoint, unusable};
-use crate::{client::Error, links::is_loopback};
+use super::{
+    endpoint::{Endpoint, unusable},
+    error::Error,
+};
+use crate::links::is_loopback;
 
 /// Which proxy to use.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Choice {
+pub(crate) enum Choice {
     /// What the environment says.
     #[default]
     Environment,
@@ -21,7 +24,7 @@ pub(super) enum Choice {
 
 /// Text that is not shown.
 #[derive(Clone)]
-pub(super) struct Secret(pub(super) String);
+pub(crate) struct Secret(pub(crate) String);
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,19 +34,19 @@ impl fmt::Debug for Secret {
 
 /// The proxy in front of one server.
 #[derive(Debug, Clone)]
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     /// Where it listens, without user name and password.
-    pub(super) uri: Uri,
+    pub(crate) uri: Uri,
     /// The `Proxy-Authorization` header.
-    pub(super) authorization: Option<HeaderValue>,
+    pub(crate) authorization: Option<HeaderValue>,
 }
 
 impl Choice {
     /// The proxy for a server.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::client::ErrorKind::Invalid) for a proxy that cannot be used.
-    pub(super) fn proxy_for(&self, endpoint: &Endpoint) -> Result<Option<Proxy>, Error> {
+    /// For a proxy that cannot be used.
+    pub(crate) fn proxy_for(&self, endpoint: &Endpoint) -> Result<Option<Proxy>, Error> {
         let found = match self {
             Self::None => None,
             // A proxy elsewhere would look for the server on its own machine.
@@ -78,12 +81,12 @@ impl Proxy {
     }
 
     /// Whether it is spoken to over TLS.
-    pub(super) fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.uri.scheme_str() == Some("https")
     }
 
     /// Whether it is on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(self.uri.host().unwrap_or_default())
     }
 }

@@ -2,20 +2,18 @@
 
 use http::{Uri, uri::Scheme};
 
-use crate::{
-    client::{Error, Identity},
-    links::is_loopback,
-};
+use super::error::Error;
+use crate::links::is_loopback;
 
 /// The URL of a server.
 #[derive(Debug, Clone)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     /// The URL with its host in lower case.
-    pub(super) uri: Uri,
+    pub(crate) uri: Uri,
     /// Scheme, host and port.
-    pub(super) origin: String,
+    pub(crate) origin: String,
     /// What the `Host` header says.
-    pub(super) host: String,
+    pub(crate) host: String,
 }
 
 impl Endpoint {
@@ -23,7 +21,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// A sentence about what is wrong with it.
-    pub(super) fn parse(url: &str) -> Result<Self, String> {
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|error| format!("{error}"))?;
         let Some(scheme) = uri.scheme().filter(|scheme| is_web(scheme)) else {
             return Err("it must begin with http:// or https://".into());
@@ -53,26 +51,23 @@ impl Endpoint {
         Ok(Self { uri, origin, host })
     }
 
-    /// Which server it is. The query is left out.
-    pub(super) fn identity(&self) -> Identity {
-        Identity::Http {
-            origin: self.origin.clone(),
-            path: self.uri.path().to_owned(),
-        }
+    /// Where it is, without the query.
+    pub(crate) fn place(&self) -> String {
+        format!("{}{}", self.origin, self.uri.path())
     }
 
     /// Whether it is spoken to over TLS.
-    pub(super) fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.uri.scheme() == Some(&Scheme::HTTPS)
     }
 
     /// Whether what is sent to it stays on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(self.uri.host().unwrap_or_default())
     }
 
     /// Where a redirect from `from`, a URI of this origin, leads, if it is in the same origin.
-    pub(super) fn redirect(&self, from: &Uri, location: &str) -> Option<Uri> {
+    pub(crate) fn redirect(&self, from: &Uri, location: &str) -> Option<Uri> {
         let location = location.split('#').next().unwrap_or_default();
         let target = if has_scheme(location) {
             Self::parse(location).ok()?
@@ -87,7 +82,7 @@ impl Endpoint {
 }
 
 /// The error of a URL that cannot be used.
-pub(super) fn unusable(what: &str, url: &str, why: &str) -> Error {
+pub(crate) fn unusable(what: &str, url: &str, why: &str) -> Error {
     Error::invalid(format!(
         "{what} {:?} cannot be used: {why}",
         without_secrets(url)
@@ -95,7 +90,7 @@ pub(super) fn unusable(what: &str, url: &str, why: &str) -> Error {
 }
 
 /// A URL without what may be secret in it.
-pub(super) fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let url = &url[..end];
     match (url.rfind('@'), url.find("//")) {
@@ -178,7 +173,7 @@ mod tests {
             ("http://127.0.0.1:08080/a#b", "http://127.0.0.1:8080/a"),
         ] {
             let endpoint = Endpoint::parse(url).expect(url);
-            assert_eq!(endpoint.identity().to_string(), identity);
+            assert_eq!(endpoint.place(), identity);
         }
         let endpoint = Endpoint::parse("http://[::1]:3000/a?key=secret").expect("a URL");
         assert_eq!(endpoint.host, "[::1]:3000");

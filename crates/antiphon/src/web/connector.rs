@@ -16,12 +16,11 @@ use hyper_util::client::legacy::connect::{
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::{proxy::Proxy, tls::Tls};
-use crate::client::error::Boxed;
+use super::{error::Boxed, proxy::Proxy, tls::Tls};
 
 /// Opens connections to one server.
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(crate) struct Connector {
     hop: Hop,
     proxy: Option<Proxy>,
     timeout: Duration,
@@ -35,12 +34,12 @@ struct Hop {
 }
 
 /// What bytes go through.
-pub(super) trait Io: Read + Write + Send + Unpin {}
+pub(crate) trait Io: Read + Write + Send + Unpin {}
 
 impl<T: Read + Write + Send + Unpin> Io for T {}
 
 /// An open connection.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     io: Box<dyn Io>,
     /// It ends at a proxy, which has to be told the whole URI.
     absolute: bool,
@@ -50,7 +49,7 @@ type Opening<T> = Pin<Box<dyn Future<Output = Result<T, Boxed>> + Send>>;
 
 impl Connector {
     /// `tls` is there if the server or the proxy needs it.
-    pub(super) fn new(proxy: Option<Proxy>, tls: Option<Tls>, timeout: Duration) -> Self {
+    pub(crate) fn new(proxy: Option<Proxy>, tls: Option<Tls>, timeout: Duration) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);

@@ -11,19 +11,21 @@ use tokio_rustls::{
     },
 };
 
-use super::connector::Io;
-use crate::client::{Error, error::Boxed};
+use super::{
+    connector::Io,
+    error::{Boxed, Error},
+};
 
 /// What a caller may give instead of the usual.
-pub(super) type Config = Arc<ClientConfig>;
+pub(crate) type Config = Arc<ClientConfig>;
 
 /// Makes connections secure.
 #[derive(Clone)]
-pub(super) struct Tls(TlsConnector);
+pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
     /// TLS as the caller wants it, or with the certificates that the system trusts.
-    pub(super) async fn load(config: Option<Config>) -> Result<Self, Error> {
+    pub(crate) async fn load(config: Option<Config>) -> Result<Self, Error> {
         let mut config = match config {
             Some(config) => config,
             // Reads files.
@@ -40,7 +42,7 @@ impl Tls {
     }
 
     /// Makes a connection to `host` secure.
-    pub(super) async fn wrap(&self, io: Box<dyn Io>, host: &str) -> Result<Box<dyn Io>, Boxed> {
+    pub(crate) async fn wrap(&self, io: Box<dyn Io>, host: &str) -> Result<Box<dyn Io>, Boxed> {
         let name = host.trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(name.to_owned())?;
         match self.0.connect(name, TokioIo::new(io)).await {
@@ -55,7 +57,7 @@ impl Tls {
 }
 
 /// The same configuration without a client certificate.
-pub(super) fn anonymous(mut config: Config) -> Config {
+pub(crate) fn anonymous(mut config: Config) -> Config {
     if config.client_auth_cert_resolver.has_certs() {
         Arc::make_mut(&mut config).client_auth_cert_resolver = Arc::new(Nobody);
     }
