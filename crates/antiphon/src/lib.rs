@@ -66,6 +66,8 @@ pub mod form;
     feature = "macros"
 ))]
 pub mod guide;
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+mod jose;
 #[cfg(feature = "server")]
 pub mod legacy;
 #[cfg(any(feature = "server", feature = "client"))]

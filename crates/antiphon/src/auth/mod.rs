@@ -20,6 +20,8 @@ pub mod jwt;
 pub use self::introspection::Introspection;
 #[cfg(feature = "http")]
 pub(crate) use self::protected::WELL_KNOWN;
+#[cfg(feature = "jwt")]
+pub(crate) use self::protected::is_safe;
 pub use self::{
     principal::Principal,
     protected::Protected,

@@ -6,4 +6,6 @@
 mod verify;
 
 #[cfg(feature = "jwt")]
-pub(crate) use self::verify::{Algorithm, PublicKey, Unfit};
+pub use self::verify::Algorithm;
+#[cfg(feature = "jwt")]
+pub(crate) use self::verify::PublicKey;

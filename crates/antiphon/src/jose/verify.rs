@@ -75,12 +75,9 @@ impl Algorithm {
 
     fn family(self) -> Family {
         match self {
-            Self::RS256
-            | Self::RS384
-            | Self::RS512
-            | Self::PS256
-            | Self::PS384
-            | Self::PS512 => Family::Rsa,
+            Self::RS256 | Self::RS384 | Self::RS512 | Self::PS256 | Self::PS384 | Self::PS512 => {
+                Family::Rsa
+            }
             Self::ES256 => Family::P256,
             Self::ES384 => Family::P384,
             Self::EdDSA => Family::Ed25519,
@@ -129,10 +126,8 @@ impl PublicKey {
     pub(crate) fn new(jwk: &Jwk) -> Result<Self, Unfit> {
         let common = &jwk.common;
         let signs = |ops: &Vec<KeyOperations>| ops.contains(&KeyOperations::Verify);
-        if !matches!(
-            common.public_key_use,
-            None | Some(PublicKeyUse::Signature)
-        ) || !common.key_operations.as_ref().is_none_or(signs)
+        if !matches!(common.public_key_use, None | Some(PublicKeyUse::Signature))
+            || !common.key_operations.as_ref().is_none_or(signs)
         {
             return Err(Unfit::Use);
         }

@@ -119,7 +119,9 @@ fn seconds(value: &Value) -> Option<Seconds> {
     if let Some(whole) = value.as_u64() {
         return Some(whole);
     }
-    let time = value.as_f64().filter(|time| time.is_finite() && *time >= 0.0)?;
+    let time = value
+        .as_f64()
+        .filter(|time| time.is_finite() && *time >= 0.0)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -121,7 +121,9 @@ fn places(issuer: &str) -> Vec<String> {
     const OAUTH: &str = "/.well-known/oauth-authorization-server";
     const OPENID: &str = "/.well-known/openid-configuration";
     let host = issuer.find("://").map_or(0, |at| at + 3);
-    let path = issuer[host..].find('/').map_or(issuer.len(), |at| host + at);
+    let path = issuer[host..]
+        .find('/')
+        .map_or(issuer.len(), |at| host + at);
     let (origin, path) = issuer.split_at(path);
     let path = path.trim_end_matches('/');
     let mut places = vec![
@@ -188,7 +190,11 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(CACHE_CONTROL, HeaderValue::from_static(value));
-            assert_eq!(max_age(&headers), seconds.map(Duration::from_secs), "{value}");
+            assert_eq!(
+                max_age(&headers),
+                seconds.map(Duration::from_secs),
+                "{value}"
+            );
         }
     }
 }

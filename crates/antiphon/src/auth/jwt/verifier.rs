@@ -106,7 +106,7 @@ impl JwtVerifier {
         self
     }
 
-    async fn verify_at(&self, token: &str, now: Seconds) -> Result<Principal, Refusal> {
+    pub(super) async fn verify_at(&self, token: &str, now: Seconds) -> Result<Principal, Refusal> {
         let token = Token::read(token, &self.algorithms).map_err(invalid)?;
         // Whoever has tokens of another issuer makes nobody look for keys.
         if token.issuer() != Some(&self.issuer) {
