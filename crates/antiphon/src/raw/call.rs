@@ -83,6 +83,11 @@ impl Call<'_> {
     pub fn needs_scopes(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Error {
         let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
         let error = scopes::insufficient(&scopes);
+        tracing::info!(
+            self.method,
+            ?scopes,
+            "refused: the caller needs these scopes"
+        );
         self.outbox.demand(scopes);
         error
     }
