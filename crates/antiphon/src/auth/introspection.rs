@@ -280,7 +280,7 @@ mod tests {
         Introspection::new("https://a.example/introspect", "https://mcp.example/mcp")
     }
 
-    fn judged(verifier: &Introspection, change: Value) -> Result<Principal, String> {
+    fn judged(verifier: &Introspection, change: &Value) -> Result<Principal, String> {
         let mut claims = json!({
             "active": true,
             "aud": "https://mcp.example/mcp",
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_its_issuer_says_decides() {
-        let ada = judged(&verifier(), json!({})).expect("let in");
+        let ada = judged(&verifier(), &json!({})).expect("let in");
         assert_eq!(
             ada,
             Principal::subject("ada")
@@ -315,9 +315,9 @@ mod tests {
                 .issued_by("https://a.example/introspect")
         );
         assert!(ada.scopes.iter().eq(["a", "b"]));
-        let named = judged(&verifier(), json!({"sub": null, "username": "bob"}));
+        let named = judged(&verifier(), &json!({"sub": null, "username": "bob"}));
         assert_eq!(named.expect("let in").subject.as_deref(), Some("bob"));
-        judged(&verifier(), json!({"exp": null})).expect("its end need not be told");
+        judged(&verifier(), &json!({"exp": null})).expect("its end need not be told");
         for (change, why) in [
             (json!({"active": false}), "not active"),
             (json!({"active": "true"}), "not active"),
@@ -334,7 +334,7 @@ mod tests {
             (json!({"iss": 7}), "no text"),
             (json!({"sub": null, "client_id": null}), "neither"),
         ] {
-            let refused = judged(&verifier(), change.clone()).expect_err(why);
+            let refused = judged(&verifier(), &change).expect_err(why);
             assert!(refused.contains(why), "{change}: {refused}");
         }
     }
@@ -342,15 +342,15 @@ mod tests {
     #[test]
     fn the_issuer_and_the_audience_as_they_are_configured() {
         let strict = verifier().issuer("https://a.example");
-        let silent = judged(&strict, json!({})).expect("it need not be told");
+        let silent = judged(&strict, &json!({})).expect("it need not be told");
         assert_eq!(silent.issuer.as_deref(), Some("https://a.example"));
-        let told = judged(&strict, json!({"iss": "https://a.example"})).expect("let in");
+        let told = judged(&strict, &json!({"iss": "https://a.example"})).expect("let in");
         assert_eq!(told, silent);
-        judged(&strict, json!({"iss": "https://a.example/"})).expect_err("another issuer");
+        judged(&strict, &json!({"iss": "https://a.example/"})).expect_err("another issuer");
         let any = verifier().danger_accept_any_audience();
-        judged(&any, json!({"aud": null})).expect("as was said");
+        judged(&any, &json!({"aud": null})).expect("as was said");
         let two = verifier().accept_audience("files");
-        judged(&two, json!({"aud": ["x", "files"]})).expect("let in");
+        judged(&two, &json!({"aud": ["x", "files"]})).expect("let in");
     }
 
     #[tokio::test(start_paused = true)]

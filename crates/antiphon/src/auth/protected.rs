@@ -117,7 +117,7 @@ impl Protected {
 
     /// The document.
     #[cfg(feature = "http")]
-    pub(crate) fn json(&self) -> Vec<u8> {
+    pub(crate) fn into_json(self) -> Vec<u8> {
         serde_json::to_vec(&self.document).expect("a map of texts has a JSON")
     }
 

@@ -69,7 +69,7 @@ struct State {
     #[cfg(feature = "http")]
     let_go: Option<Duration>,
     /// The scopes that the caller lacks, as the request says.
-    demanded: Option<Box<Vec<String>>>,
+    demanded: Option<Box<[String]>>,
     /// The client has left, or wants no answer any more.
     cancelled: bool,
     /// The request is not dropped because it is cancelled.
@@ -270,12 +270,12 @@ impl Outbox {
 
     /// The request says that its caller lacks these scopes.
     pub(crate) fn demand(&self, scopes: Vec<String>) {
-        self.lock().demanded = Some(Box::new(scopes));
+        self.lock().demanded = Some(scopes.into());
     }
 
     /// The scopes that the caller lacks, as the request says.
     pub(crate) fn demanded(&self) -> Option<Vec<String>> {
-        self.lock().demanded.as_deref().cloned()
+        self.lock().demanded.as_deref().map(<[_]>::to_vec)
     }
 
     /// Whether answers travel as lines.

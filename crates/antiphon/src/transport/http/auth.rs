@@ -80,7 +80,7 @@ impl Gate {
                 self.challenge(
                     StatusCode::FORBIDDEN,
                     error,
-                    &scopes,
+                    &union(&self.scopes, &scopes),
                     "The token lacks a scope",
                 )
             }

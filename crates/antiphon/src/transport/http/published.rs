@@ -24,10 +24,10 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    pub(crate) fn new(protected: &Protected) -> Self {
+    pub(crate) fn new(protected: Protected) -> Self {
         Self {
             path: protected.metadata_path(),
-            json: protected.json().into(),
+            json: protected.into_json().into(),
         }
     }
 

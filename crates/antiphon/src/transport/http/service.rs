@@ -133,7 +133,7 @@ impl HttpService {
             .verifier(verifier)
             .resource_metadata(protected.metadata_url())
             .allow_host(host);
-        service.shared().published = Some(Arc::new(Published::new(&protected)));
+        service.shared().published = Some(Arc::new(Published::new(protected)));
         service
     }
 
