@@ -40,6 +40,8 @@ struct Desk {
     down: AtomicBool,
     /// Whom the metadata says it is of, if not of itself.
     posing_as: Mutex<Option<String>>,
+    /// Where the metadata says that the keys are, if not here.
+    keys_at: Mutex<Option<String>>,
 }
 
 pub(crate) fn now() -> u64 {
@@ -75,7 +77,9 @@ impl Issuer {
                 get(async move || {
                     let posing = metadata.posing_as.lock().expect("not poisoned").clone();
                     let issuer = posing.unwrap_or_else(|| here.clone());
-                    let json = json!({"issuer": issuer, "jwks_uri": format!("{here}/keys")});
+                    let keys = metadata.keys_at.lock().expect("not poisoned").clone();
+                    let keys = keys.unwrap_or_else(|| format!("{here}/keys"));
+                    let json = json!({"issuer": issuer, "jwks_uri": keys});
                     answer(200, &json)
                 }),
             )
@@ -126,6 +130,10 @@ impl Issuer {
 
     pub(crate) fn pose_as(&self, issuer: &str) {
         *self.desk.posing_as.lock().expect("not poisoned") = Some(issuer.to_owned());
+    }
+
+    pub(crate) fn keep_keys_at(&self, url: &str) {
+        *self.desk.keys_at.lock().expect("not poisoned") = Some(url.to_owned());
     }
 
     /// How often the keys were read.

@@ -7,7 +7,7 @@ use antiphon::{
     },
     http::service,
 };
-use antiphon_tests::{call, http::Answer, older_http::Older};
+use antiphon_tests::{call, http::Answer, log::Log, older_http::Older};
 use serde_json::{Value, json};
 
 use crate::{
@@ -170,11 +170,18 @@ async fn metadata_of_another_issuer_is_not_believed() {
     seen(&who(&server, &token).await);
 }
 
-/// Keys do not come from where anybody could change them.
+/// Keys do not come from where anybody could change them, whoever says that they are there.
 #[tokio::test]
 async fn keys_come_over_https() {
+    let (log, _guard) = Log::of_everything();
     let issuer = Issuer::start().await;
-    let server = running_with(&issuer, |it| it.jwks_url("http://keys.example/keys")).await;
+    issuer.keep_keys_at("http://keys.example/keys");
+    let server = running(&issuer).await;
     let token = issuer.token(&server.url(), &json!({}));
     assert_eq!(who(&server, &token).await.status, 503);
+    let text = log.text();
+    assert!(
+        text.contains("http://keys.example/keys is not asked"),
+        "{text}"
+    );
 }

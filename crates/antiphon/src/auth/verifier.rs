@@ -1,6 +1,6 @@
 //! [`Verifier`]: the seam between a token and who it stands for.
 
-use std::{fmt, future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use super::Principal;
 
@@ -38,4 +38,14 @@ pub trait Verifier: Send + Sync + 'static {
         &'a self,
         token: &'a str,
     ) -> Pin<Box<dyn Future<Output = Result<Principal, Refusal>> + Send + 'a>>;
+}
+
+/// One verifier for several services: they share, say, the keys it has read.
+impl<V: Verifier + ?Sized> Verifier for Arc<V> {
+    fn verify<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<Principal, Refusal>> + Send + 'a>> {
+        V::verify(self, token)
+    }
 }

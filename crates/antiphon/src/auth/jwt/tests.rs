@@ -412,6 +412,12 @@ async fn a_public_key_is_no_secret() {
 }
 
 #[test]
+#[should_panic(expected = "tokens travel over https")]
+fn keys_are_not_read_where_anybody_could_change_them() {
+    _ = verifier().jwks_url("http://keys.example/keys");
+}
+
+#[test]
 fn nothing_of_a_key_is_shown() {
     let shown = format!("{:?}", verifier());
     assert!(shown.contains(ISSUER), "{shown}");

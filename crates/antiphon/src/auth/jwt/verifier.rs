@@ -15,7 +15,7 @@ use super::{
     discovery::{Published, Source},
     token::{Defect, Token},
 };
-use crate::auth::{Principal, Refusal, Verifier};
+use crate::auth::{Principal, Refusal, Verifier, is_safe};
 
 /// Verifies access tokens that are JSON Web Tokens, by the keys that their issuer publishes.
 ///
@@ -76,8 +76,17 @@ impl JwtVerifier {
     }
 
     /// Where the keys are, for issuers that publish no metadata.
+    ///
+    /// # Panics
+    /// If it is no `https` URL (`http` on a loopback host): whoever can change the keys on their way can
+    /// issue tokens.
+    #[track_caller]
     pub fn jwks_url(mut self, url: impl Into<String>) -> Self {
-        let source = Source::Url(url.into());
+        let url = url.into();
+        if let Err(why) = is_safe(&url) {
+            panic!("keys cannot be read at {url:?}: {why}");
+        }
+        let source = Source::Url(url);
         self.keys = Keys::Published(Box::new(KeyCache::new(Published::new(source))));
         self
     }

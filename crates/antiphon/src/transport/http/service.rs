@@ -114,7 +114,7 @@ impl HttpService {
     /// every challenge names the metadata of `protected` (AUTH-S-03), and a `GET` of it is answered
     /// without a token. Requests for its host are let in. Scopes come after it.
     ///
-    /// [`serve`](super::serve) answers such a `GET` by itself. In a router of yours, route
+    /// [`serve`](super::serve()) answers such a `GET` by itself. In a router of yours, route
     /// [`Protected::metadata_path`] to this service as well:
     ///
     /// ```
