@@ -415,6 +415,36 @@ async fn answers_can_be_single_messages() {
     assert_eq!(answer.text, "");
 }
 
+/// A proxy can tell by the id where a session is; elsewhere it is unknown.
+#[tokio::test]
+async fn sessions_are_named_for_their_replica() {
+    let replica = async |name: &str| {
+        let sessions = Sessions::new().replica(name);
+        Server::start(antiphon::http::service(harbour::endpoint()).sessions(sessions)).await
+    };
+    let (a, b) = (replica("a").await, replica("b").await);
+    let client = Older::open(a.address, "2025-11-25").await;
+    let session = client.session.clone().expect("a session");
+    let random = session.strip_prefix("a-").expect("named for its replica");
+    assert!(random.len() >= 32, "{session}");
+    assert_eq!(client.call(1, "echo", json!({})).await.status, 200);
+    let (bare, other) = (client.in_session(random), format!("b-{random}"));
+    assert_eq!(bare.call(2, "echo", json!({})).await.status, 404);
+    let renamed = client.in_session(&other);
+    assert_eq!(renamed.call(3, "echo", json!({})).await.status, 404);
+    for id in [&session, &other] {
+        let elsewhere = Older::new(b.address, "2025-11-25").in_session(id);
+        assert_eq!(elsewhere.call(4, "echo", json!({})).await.status, 404);
+    }
+    assert_eq!(client.delete().await, 204);
+}
+
+#[test]
+#[should_panic(expected = "a replica is called by letters")]
+fn a_replica_has_a_plain_name() {
+    _ = Sessions::new().replica("a b");
+}
+
 /// Sessions are bounded; who is refused is told when to come again.
 #[tokio::test]
 async fn there_are_only_so_many_sessions() {

@@ -3,6 +3,7 @@
 //! The suite runs `antiphon-conformance-client URL`. Which scenario it plays, in which revision,
 //! and what else it needs for that, is in the environment.
 
+mod auth;
 mod scenarios;
 
 use std::{
@@ -54,7 +55,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         "http-invalid-tool-headers" => scenarios::invalid_tool_headers(&server).await,
         "json-schema-ref-no-deref" => scenarios::foreign_reference(&server).await,
         "json-schema-2020-12-preservation" => scenarios::schema_preservation(&server).await,
-        auth if auth.starts_with("auth/") => Err(format!("not yet: {auth}").into()),
+        name if name.starts_with("auth/") => auth::authorized(&server, name).await,
         unknown => Err(format!("no scenario is known as {unknown:?}").into()),
     }
 }

@@ -45,7 +45,7 @@ fn succeeded(name: &str, result: CallToolResult) -> Result<CallToolResult, Strin
     }
 }
 
-fn said(result: &CallToolResult) -> &str {
+pub(crate) fn said(result: &CallToolResult) -> &str {
     result.first_text().unwrap_or("nothing")
 }
 

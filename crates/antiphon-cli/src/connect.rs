@@ -23,7 +23,9 @@ use crate::{
     paused::{SentHeader, Whom, With, shown},
     printable,
     progress::Progress,
+    sign_in::SignIns,
     target::{self, Configured, Place},
+    terminal,
     trace::Trace,
     way::Way,
 };
@@ -100,7 +102,7 @@ impl Session {
         let client = client(connecting, desk, progress, &way)?;
         let client = client.era(era(connecting, &place));
         let what = format!("connecting to {}…", short(&place));
-        let connected = reach(place, connecting, &client, &mut way);
+        let connected = reach(place, connecting, &client, &mut way, progress);
         let connected = progress.while_waiting(&what, connected).await?;
         match connected {
             Ok(connection) => Ok(Self {
@@ -146,6 +148,7 @@ async fn reach(
     connecting: &Connecting,
     client: &Client,
     way: &mut Way,
+    progress: &Progress,
 ) -> Result<Result<Connection, client::Error>, Failure> {
     // What it says on its standard error is either shown at once or kept for its last words.
     let stderr = match connecting.verbose {
@@ -155,6 +158,7 @@ async fn reach(
     Ok(match place {
         Place::Url(url) => {
             let http = http(&url, connecting, &[], None)?;
+            let http = signing_in(http, &url, connecting, progress).await;
             way.http = Some(http.clone());
             client.connect(http).await
         }
@@ -171,7 +175,10 @@ async fn reach(
                 headers,
                 bearer_env,
             } => {
-                let http = http(&url, connecting, &headers, bearer_env.as_deref())?;
+                let mut http = http(&url, connecting, &headers, bearer_env.as_deref())?;
+                if bearer_env.is_none() {
+                    http = signing_in(http, &url, connecting, progress).await;
+                }
                 way.http = Some(http.clone());
                 client.connect(http.named(named.name)).await
             }
@@ -257,7 +264,7 @@ fn era(connecting: &Connecting, place: &Place) -> Era {
     }
 }
 
-fn http(
+pub(crate) fn http(
     url: &str,
     connecting: &Connecting,
     configured: &[(String, String)],
@@ -292,6 +299,19 @@ fn http(
         http = http.danger_bearer_over_cleartext();
     }
     Ok(http)
+}
+
+/// With the tokens that somebody signed in for, and where somebody is at a terminal, by signing in.
+async fn signing_in(http: Http, url: &str, connecting: &Connecting, progress: &Progress) -> Http {
+    let has_token = connecting.bearer.is_some() || connecting.bearer_env.is_some();
+    if has_token || !terminal::is_private(url) {
+        return http;
+    }
+    match SignIns::of_user() {
+        Some(sign_ins) => http.oauth(sign_ins.oauth(url, connecting, progress).await),
+        // There is no place to keep a token.
+        None => http,
+    }
 }
 
 /// The token in a file.

@@ -27,6 +27,7 @@ mod progress;
 mod questions;
 mod render;
 mod root;
+mod sign_in;
 mod target;
 mod terminal;
 mod trace;
@@ -58,6 +59,7 @@ Examples:
   antiphon call https://shop.example.com/mcp order title=Dune
   antiphon call deploy env=prod -- ./my-server
   antiphon resume deploy-1f2e3d4c.paused.json confirm=true
+  antiphon login https://shop.example.com/mcp
   antiphon demo
 
 Exit codes: 0 done, 1 the tool failed, 2 usage or a bad file, 3 the server cannot be reached or
@@ -75,6 +77,8 @@ enum Command {
     Listen(commands::listen::Listen),
     Resume(commands::resume::Resume),
     Show(commands::show::Show),
+    Login(commands::login::Login),
+    Logout(commands::logout::Logout),
     Keygen(keygen::Keygen),
     Completions(completing::Completions),
     Demo(demo::Demo),
@@ -91,6 +95,8 @@ impl Command {
             Self::Listen(listen) => listen.run().await,
             Self::Resume(resume) => resume.run().await,
             Self::Show(show) => show.run(),
+            Self::Login(login) => login.run().await,
+            Self::Logout(logout) => logout.run().await,
             Self::Keygen(keygen) => keygen.run(),
             Self::Completions(completions) => completions.run(),
             Self::Demo(demo) => demo.run().await,

@@ -28,6 +28,9 @@ pub(crate) struct Connecting {
     /// Let the token travel without encryption to another machine: anyone on the way can use it.
     #[arg(long)]
     pub(crate) danger_bearer_over_cleartext: bool,
+    /// Open no browser where somebody has to sign in: show the page instead.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
     /// Speak a revision before 2026-07-28, without asking what the server speaks.
     #[arg(long, conflicts_with = "protocol")]
     pub(crate) legacy: bool,
@@ -62,6 +65,9 @@ pub(crate) struct Connecting {
     /// Show what a child process says on its standard error, and what else belongs to no call.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+    /// Nobody is asked anything, so nobody signs in.
+    #[arg(skip)]
+    pub(crate) asks_nobody: bool,
     /// Where a command is started, if not here; a paused call knows it.
     #[arg(skip)]
     pub(crate) directory: Option<PathBuf>,
@@ -109,6 +115,16 @@ pub(crate) struct Asking {
     /// Ask nobody, even at a terminal.
     #[arg(long)]
     pub(crate) no_input: bool,
+}
+
+impl Asking {
+    /// How the server is spoken with, if this is how questions are answered.
+    pub(crate) fn connecting(&self, connecting: &Connecting) -> Connecting {
+        Connecting {
+            asks_nobody: self.no_input,
+            ..connecting.clone()
+        }
+    }
 }
 
 /// How results are shown.

@@ -164,7 +164,10 @@ impl Way {
             let scopes = printable::excerpt(&scopes.join(" "), 400);
             lines.push(format!("  scopes:  {scopes}"));
         }
-        lines.push("Send a token with --bearer-env VAR or --bearer @FILE".to_owned());
+        lines.push(
+            "Sign in with `antiphon login`, or send a token with --bearer-env VAR or --bearer @FILE"
+                .to_owned(),
+        );
         Failure::new(Exit::Unauthorized, lines.join("\n"))
     }
 }

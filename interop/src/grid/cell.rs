@@ -2,6 +2,7 @@
 
 use std::{fmt, process::Command};
 
+use antiphon_interop::process::Outcome;
 use serde::Deserialize;
 
 use crate::peers::{Defect, Ours, Peer};
@@ -191,14 +192,6 @@ impl Defect {
             Err(error) => Err(format!("{name} cannot be run: {error}")),
         }
     }
-}
-
-/// What a client said of a case.
-pub(crate) enum Outcome {
-    Passed,
-    Failed(String),
-    /// The SDK cannot do it at all.
-    Cannot(String),
 }
 
 pub(crate) enum Verdict<'a> {

@@ -2,8 +2,10 @@
 
 use std::{error::Error, fs, path::Path};
 
+use antiphon_interop::process::Outcome;
+
 use crate::{
-    cell::{Case, End, Outcome, Pairing, Transport},
+    cell::{Case, End, Pairing, Transport},
     peers::{Ours, Peer},
     play,
 };

@@ -52,6 +52,7 @@ impl Grid {
             .current_dir(&self.folder)
             .env("HOME", &self.folder)
             .env("XDG_CACHE_HOME", &self.folder)
+            .env("XDG_STATE_HOME", &self.folder)
             .stdin(Stdio::null());
         Ok(command.output()?)
     }

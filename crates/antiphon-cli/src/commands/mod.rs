@@ -4,6 +4,8 @@ pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod inspect;
 pub(crate) mod listen;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod resume;
@@ -110,7 +112,8 @@ impl Calling {
             style,
         } = &prepared;
         let (place, called) = (words.place.clone(), name.clone());
-        let opening = Session::open(place, &self.connecting, Some(desk), progress);
+        let connecting = self.asking.connecting(&self.connecting);
+        let opening = Session::open(place, &connecting, Some(desk), progress);
         let session = unless_interrupted(opening).await?;
         let ended = async {
             let wanted = unless_interrupted(wanted(&session, &words, name)).await?;

@@ -97,7 +97,8 @@ impl Resume {
             restart => restart,
         };
         let connecting = &self.calling.connecting;
-        let opening = Session::open(place, connecting, Some(&desk), &progress);
+        let connecting = self.calling.asking.connecting(connecting);
+        let opening = Session::open(place, &connecting, Some(&desk), &progress);
         let mut session = unless_interrupted(opening).await?;
         // Whatever was typed this time, the file keeps what it had.
         session.whom = saved.target;

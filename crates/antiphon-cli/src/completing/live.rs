@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use antiphon::{
     Client, Http, Stdio,
-    client::{Connection, Error, Stderr},
+    client::{
+        Connection, Error, Stderr,
+        oauth::{OAuth, TokenFiles},
+    },
     types::CompleteRequestParams,
 };
 use tokio::time::timeout;
 
 use super::offers::{self, Kind, Offer, Offered};
-use crate::target::{self, Configured, Environment, Place};
+use crate::{
+    target::{self, Configured, Environment, Place},
+    terminal,
+};
 
 /// How long all of it may take.
 const LIMIT: Duration = Duration::from_millis(1800);
@@ -76,7 +82,10 @@ fn asked<T>(
 async fn connect(place: &Place, environment: &Environment) -> Option<Connection> {
     let client = Client::new("antiphon", env!("CARGO_PKG_VERSION")).probe_timeout(PROBE);
     let connected = match place {
-        Place::Url(url) => client.connect(Http::new(url)).await,
+        Place::Url(url) => {
+            let http = signed_in(Http::new(url), url, environment);
+            client.connect(http).await
+        }
         Place::Command(_) => return None,
         Place::Named(named) => {
             let client = client.era(named.era);
@@ -90,9 +99,10 @@ async fn connect(place: &Place, environment: &Environment) -> Option<Connection>
                     for (name, value) in headers {
                         http = http.header(name, value);
                     }
-                    if let Some(name) = bearer_env {
-                        http = http.bearer(environment.variable(name)?);
-                    }
+                    http = match bearer_env {
+                        Some(name) => http.bearer(environment.variable(name)?),
+                        None => signed_in(http, url, environment),
+                    };
                     client.connect(http).await
                 }
                 Configured::Stdio {
@@ -109,6 +119,14 @@ async fn connect(place: &Place, environment: &Environment) -> Option<Connection>
         }
     };
     connected.ok()
+}
+
+/// With the tokens that somebody signed in for.
+fn signed_in(http: Http, url: &str, environment: &Environment) -> Http {
+    match environment.tokens().filter(|_| terminal::is_private(url)) {
+        Some(folder) => http.oauth(OAuth::stored().store(TokenFiles::in_folder(folder))),
+        None => http,
+    }
 }
 
 async fn ask(connection: &Connection, kind: Kind) -> Result<Vec<Offer>, Error> {

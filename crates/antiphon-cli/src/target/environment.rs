@@ -9,6 +9,8 @@ pub(crate) struct Environment {
     pub(super) config_home: Option<PathBuf>,
     /// Where programs keep what they can find out again.
     pub(super) cache_home: Option<PathBuf>,
+    /// Where programs keep what only their user can give them again.
+    pub(super) state_home: Option<PathBuf>,
     pub(super) cwd: PathBuf,
     variables: Variables,
 }
@@ -37,27 +39,31 @@ impl Environment {
         };
         let home = directory("HOME");
         let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
-        let (home, config_home, cache_home) = match os {
+        let (home, config_home, cache_home, state_home) = match os {
             "macos" => (
                 home.clone(),
                 in_home("Library/Application Support"),
                 in_home("Library/Caches"),
+                in_home("Library/Application Support"),
             ),
             "windows" => (
                 directory("USERPROFILE"),
                 directory("APPDATA"),
+                directory("LOCALAPPDATA"),
                 directory("LOCALAPPDATA"),
             ),
             _ => (
                 home.clone(),
                 directory("XDG_CONFIG_HOME").or_else(|| in_home(".config")),
                 directory("XDG_CACHE_HOME").or_else(|| in_home(".cache")),
+                directory("XDG_STATE_HOME").or_else(|| in_home(".local/state")),
             ),
         };
         Self {
             home,
             config_home,
             cache_home,
+            state_home,
             cwd,
             variables: Box::new(variables),
         }
@@ -76,6 +82,12 @@ impl Environment {
     /// Where this program keeps what it can find out again.
     pub(crate) fn cache(&self) -> Option<PathBuf> {
         self.cache_home.as_ref().map(|cache| cache.join("antiphon"))
+    }
+
+    /// Where this program keeps access tokens.
+    pub(crate) fn tokens(&self) -> Option<PathBuf> {
+        let state = self.state_home.as_ref()?;
+        Some(state.join("antiphon").join("tokens"))
     }
 
     /// A path as a person would write it.
@@ -116,7 +128,12 @@ mod tests {
             linux.cache(),
             Some(PathBuf::from("/home/ada/.cache/antiphon"))
         );
+        assert_eq!(
+            linux.tokens(),
+            Some(PathBuf::from("/home/ada/.local/state/antiphon/tokens"))
+        );
         let moved = on("linux", &[("XDG_CONFIG_HOME", "/etc/ada")]);
+        assert_eq!(moved.tokens(), None);
         assert_eq!(moved.config_home, Some(PathBuf::from("/etc/ada")));
         assert_eq!(moved.cache(), None);
         let mac = on("macos", home);

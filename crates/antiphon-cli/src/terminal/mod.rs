@@ -27,6 +27,11 @@ pub(crate) use person::Person;
 pub(crate) use prompts::{Prompts, Screen};
 pub(crate) use restore::{begin, put_aside, restore};
 
+/// Whether what is sent to a URL is read by nobody on the way: it is https, or on this machine.
+pub(crate) fn is_private(url: &str) -> bool {
+    address::Address::of(url).is_ok()
+}
+
 /// Whether a person is there: keys come from a terminal, and prompts go to one. Results may go
 /// elsewhere.
 pub(crate) fn is_attended() -> bool {

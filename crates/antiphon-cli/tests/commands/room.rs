@@ -27,7 +27,7 @@ impl Room {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("antiphon-room-{}-{count}", std::process::id());
         let room = Self(std::env::temp_dir().join(name));
-        for directory in ["work", "home", "settings", "cache", "tmp"] {
+        for directory in ["work", "home", "settings", "cache", "state", "tmp"] {
             fs::create_dir_all(room.0.join(directory)).expect("a directory");
         }
         room
@@ -73,6 +73,7 @@ impl Room {
             .env("HOME", self.0.join("home"))
             .env("XDG_CONFIG_HOME", self.0.join("settings"))
             .env("XDG_CACHE_HOME", self.0.join("cache"))
+            .env("XDG_STATE_HOME", self.0.join("state"))
             .env("TMPDIR", self.0.join("tmp"))
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())

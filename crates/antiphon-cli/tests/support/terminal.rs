@@ -87,7 +87,8 @@ impl Terminal {
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
             // What is kept for whoever completes a command line is kept from theirs.
-            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
         if let Some(directory) = directory {
             program.current_dir(directory);
         }

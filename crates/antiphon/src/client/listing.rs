@@ -283,7 +283,7 @@ impl<T> fmt::Debug for Listing<T> {
 
 impl Shared {
     /// Lists the tools anew, whatever was kept, as far as the clock allows.
-    pub(super) async fn learn_tools(&self, clock: &WorkClock) -> Result<(), Error> {
+    pub(super) async fn learn_tools(&self, clock: &WorkClock<'_>) -> Result<(), Error> {
         // What was kept is outdated, and must not be learnt again.
         self.cache.evict(|key| key.method == ListTools::NAME);
         let (mut cursor, mut seen) = (None, Seen::default());

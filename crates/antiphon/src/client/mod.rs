@@ -30,6 +30,11 @@ mod legacy;
 mod listen;
 mod listing;
 mod negotiation;
+#[cfg(feature = "oauth")]
+pub mod oauth;
+#[cfg(all(feature = "http", not(feature = "oauth")))]
+#[path = "no_oauth.rs"]
+mod oauth;
 mod options;
 mod outcome;
 mod paused;

@@ -229,7 +229,7 @@ impl Shared {
         &self,
         leg: &Leg<'_>,
         id: i64,
-        clock: &mut WorkClock,
+        clock: &mut WorkClock<'_>,
         incoming: &mut Incoming,
         running: Option<&Running>,
     ) -> Result<Bytes, Error> {
@@ -408,7 +408,10 @@ fn drain(mut incoming: Incoming) {
 }
 
 /// The time a server has for one request.
-pub(super) struct WorkClock {
+pub(super) struct WorkClock<'a> {
+    transport: &'a dyn Transport,
+    /// How long its requests had been held up when this one began.
+    held: Duration,
     deadline: Instant,
     started: Instant,
     work: Duration,
@@ -417,8 +420,8 @@ pub(super) struct WorkClock {
     poll: Option<(Instant, Duration)>,
 }
 
-impl WorkClock {
-    pub(super) fn new(shared: &Shared, leg: &Leg<'_>) -> Self {
+impl<'a> WorkClock<'a> {
+    pub(super) fn new(shared: &'a Shared, leg: &Leg<'_>) -> Self {
         let clocks = &shared.client.clocks;
         let work = leg.options.work.unwrap_or(clocks.work);
         let started = Instant::now();
@@ -428,6 +431,8 @@ impl WorkClock {
             deadline = deadline.min(after(started, at_most));
         }
         Self {
+            transport: &*shared.transport,
+            held: shared.transport.held(),
             deadline,
             started,
             work,
@@ -436,19 +441,33 @@ impl WorkClock {
         }
     }
 
-    /// Until when, by which clock, and what that allowed.
+    /// Until when, by which clock, and what that allowed. It stands still while the transport is
+    /// held up.
     fn ends(&self) -> (Instant, Clock, Duration) {
+        let still = self.transport.held().saturating_sub(self.held);
         match self.poll {
-            Some((until, budget)) if until < self.deadline => (until, Clock::Poll, budget),
-            _ => (self.deadline, Clock::Work, self.deadline - self.started),
+            Some((until, budget)) if until < self.deadline => {
+                (after(until, still), Clock::Poll, budget)
+            }
+            _ => {
+                let deadline = after(self.deadline, still);
+                (deadline, Clock::Work, self.deadline - self.started)
+            }
         }
     }
 
     /// Waits no longer than the clock allows.
     pub(super) async fn limit<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Error> {
-        let (deadline, clock, after) = self.ends();
-        let limited = timeout_at(deadline, waiting).await;
-        limited.map_err(|_| Error::timed_out(clock, after))
+        tokio::pin!(waiting);
+        loop {
+            let (deadline, clock, after) = self.ends();
+            match timeout_at(deadline, &mut waiting).await {
+                Ok(done) => return Ok(done),
+                // It stood still in the meantime.
+                Err(_) if self.ends().0 > deadline => {}
+                Err(_) => return Err(Error::timed_out(clock, after)),
+            }
+        }
     }
 
     /// Whether there is time left.

@@ -147,7 +147,7 @@ impl Running {
 
     async fn limit<T>(
         &self,
-        clock: &mut WorkClock,
+        clock: &mut WorkClock<'_>,
         waiting: impl Future<Output = T>,
     ) -> Result<T, Error> {
         tokio::pin!(waiting);
@@ -201,7 +201,7 @@ impl Drop for Running {
 /// Waits no longer than the clock allows, which stands still while somebody is asked.
 pub(in crate::client) async fn limit<T>(
     running: Option<&Running>,
-    clock: &mut WorkClock,
+    clock: &mut WorkClock<'_>,
     waiting: impl Future<Output = T>,
 ) -> Result<T, Error> {
     match running {

@@ -15,6 +15,8 @@ mod streams;
 pub(super) use batch::split;
 pub use channel::Channel;
 #[cfg(feature = "http")]
+pub(super) use http::Token;
+#[cfg(feature = "http")]
 pub use http::{Bearer, BearerChallenge, Challenge, Http, HttpTransport, ResourceMetadata};
 pub use named::Named;
 pub use seam::{Connect, Events, Incoming, Outgoing, Pending, Transport};

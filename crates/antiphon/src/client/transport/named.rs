@@ -1,5 +1,7 @@
 //! [`Named`]: a server under a name that its user chose.
 
+use std::time::Duration;
+
 use antiphon_types::Version;
 use bytes::Bytes;
 
@@ -56,6 +58,10 @@ impl<T: Transport> Transport for Named<T> {
 
     fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
         self.inner.authorization()
+    }
+
+    fn held(&self) -> Duration {
+        self.inner.held()
     }
 
     fn mirrors(&self) -> bool {

@@ -6,6 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -104,6 +105,12 @@ pub trait Transport: Send + Sync + 'static {
     /// digest of the access token in use (CACHE-C-12).
     fn authorization(&self) -> Pending<'_, Result<Option<u64>, Error>> {
         Box::pin(async { Ok(None) })
+    }
+
+    /// How long, all in all, requests were held up by a person who signs in. The clocks of requests
+    /// stand still for so long.
+    fn held(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Whether mirrored headers are sent, so that tool definitions have to allow for them

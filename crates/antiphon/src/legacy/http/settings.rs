@@ -25,6 +25,8 @@ pub struct Sessions {
     pub(super) retry: Duration,
     pub(super) streams: usize,
     pub(super) let_go: Option<(Duration, Duration)>,
+    /// What every id begins with.
+    pub(super) prefix: String,
 }
 
 impl Default for Sessions {
@@ -38,6 +40,7 @@ impl Default for Sessions {
             retry: Duration::from_secs(1),
             streams: 4,
             let_go: None,
+            prefix: String::new(),
         }
     }
 }
@@ -103,6 +106,22 @@ impl Sessions {
     #[must_use]
     pub fn streams(mut self, most: usize) -> Self {
         self.streams = most.max(1);
+        self
+    }
+
+    /// What this replica is called. The ids of its sessions begin with the name and a `-`, so a proxy can
+    /// tell by `Mcp-Session-Id` where a request belongs. No name unless told.
+    ///
+    /// # Panics
+    /// Unless the name is made of ASCII letters, digits, `_` and `.`.
+    #[must_use]
+    pub fn replica(mut self, name: &str) -> Self {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
+        assert!(
+            !name.is_empty() && name.bytes().all(plain),
+            "a replica is called by letters, digits, `_` and `.`, not {name:?}"
+        );
+        self.prefix = format!("{name}-");
         self
     }
 

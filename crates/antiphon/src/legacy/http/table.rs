@@ -131,7 +131,7 @@ impl Table {
         }
         self.counts.opened.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(%version, open, "a session began");
-        Ok(id.header())
+        Ok(id.header(&self.common.settings.prefix))
     }
 
     /// The session that a request names, if it is this party's.
@@ -169,7 +169,7 @@ impl Table {
         let mut named = headers.get_all(SESSION_ID).iter();
         let id = match (named.next(), named.next()) {
             (None, _) => return Err(Missing::Unnamed),
-            (Some(id), None) => Id::read(id),
+            (Some(id), None) => Id::read(id, &self.common.settings.prefix),
             // Two readers could differ.
             (Some(_), Some(_)) => None,
         };

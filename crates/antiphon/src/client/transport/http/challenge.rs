@@ -51,10 +51,16 @@ impl Challenge {
         }
     }
 
-    /// What it says of bearer tokens (AUTH-C-02). Of several such challenges it is the first that
-    /// names metadata, or else the first.
+    /// What it says of bearer tokens (AUTH-C-02), and of those that are good with a key alone. Of
+    /// several such challenges it is the first that names metadata, or else the first.
     pub fn bearer(&self) -> Option<BearerChallenge> {
         BearerChallenge::of(&self.www_authenticate)
+    }
+
+    /// Whether the server wants to see something of its own in the proof for a token.
+    pub(super) fn wants_nonce(&self) -> bool {
+        let mut all = BearerChallenge::all(&self.www_authenticate);
+        all.any(|bearer| bearer.error.as_deref() == Some("use_dpop_nonce"))
     }
 
     /// Whether another token may help.
@@ -101,6 +107,8 @@ pub struct BearerChallenge {
     pub error_description: Option<String>,
     /// What the token is for.
     pub realm: Option<String>,
+    /// The token has to be good with a key of the client alone (DPoP, RFC 9449).
+    pub dpop: bool,
 }
 
 impl BearerChallenge {
@@ -111,7 +119,8 @@ impl BearerChallenge {
 
     fn all(headers: &[String]) -> impl Iterator<Item = Self> {
         let schemes = headers.iter().flat_map(|header| Scheme::all(header));
-        schemes.filter(|scheme| scheme.is("Bearer")).map(|scheme| {
+        let known = schemes.filter(|scheme| scheme.is("Bearer") || scheme.is("DPoP"));
+        known.map(|scheme| {
             let param = |name| scheme.param(name).map(str::to_owned);
             let scopes = scheme.param("scope").unwrap_or_default();
             Self {
@@ -120,6 +129,7 @@ impl BearerChallenge {
                 error: param("error"),
                 error_description: param("error_description"),
                 realm: param("realm"),
+                dpop: scheme.is("DPoP"),
             }
         })
     }
@@ -154,6 +164,7 @@ mod tests {
                 error: Some("insufficient_scope".into()),
                 error_description: Some("more, please".into()),
                 realm: None,
+                dpop: false,
             }
         );
         assert_eq!(challenge(401, &["Basic realm=x"]).bearer(), None);

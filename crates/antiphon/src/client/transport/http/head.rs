@@ -15,7 +15,7 @@ use http::{
 
 use super::{bearer::Token, stamp::Stamp};
 use crate::{
-    client::{Error, Outgoing},
+    client::{Error, Outgoing, oauth::DPOP},
     web::{NAME as AGENT, Payload},
 };
 
@@ -77,15 +77,16 @@ impl Head {
     ) -> Result<Request<Payload>, Error> {
         let mut headers = self.0.clone();
         sent.add_to(&mut headers)?;
-        if let Some(token) = token {
-            headers.insert(AUTHORIZATION, token.header());
-        }
         let (method, body) = match sent {
             Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
             Sent::Post(_, body) | Sent::Parting(_, body) => (Method::POST, body.clone()),
             Sent::Get(..) => (Method::GET, Bytes::new()),
             Sent::Delete(_) => (Method::DELETE, Bytes::new()),
         };
+        if let Some(token) = token {
+            headers.insert(AUTHORIZATION, token.header());
+            headers.extend(token.proof(&method, uri)?.map(|proof| (DPOP, proof)));
+        }
         let mut request = Request::new(Payload(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
@@ -112,6 +113,17 @@ impl Sent<'_> {
     /// Whether a challenge is worth an answer, which a person may have to give.
     pub(super) fn meets_challenges(&self) -> bool {
         !matches!(self, Self::Parting(..) | Self::Delete(_))
+    }
+
+    /// What is done with it, for whoever decides about tokens.
+    pub(super) fn operation(&self) -> String {
+        match self {
+            Self::Modern(outgoing) => match outgoing.name {
+                Some(name) => format!("{} {name}", outgoing.method),
+                None => outgoing.method.to_owned(),
+            },
+            _ => "a message of the session".to_owned(),
+        }
     }
 
     /// Adds the headers of this request alone.
@@ -168,7 +180,10 @@ fn reserved(name: &HeaderName) -> Option<&'static str> {
         TRANSFER_ENCODING,
     ];
     if *name == AUTHORIZATION {
-        return Some("use .bearer(..) or .bearer_from(..)");
+        return Some("use .bearer(..), .bearer_from(..) or .oauth(..)");
+    }
+    if *name == DPOP {
+        return Some("use .oauth(..)");
     }
     if *name == PROXY_AUTHORIZATION {
         return Some("give .proxy(..) a URL with user name and password");

@@ -25,6 +25,7 @@ mod wire;
 mod www_authenticate;
 
 pub use bearer::Bearer;
+pub(in crate::client) use bearer::Token;
 pub use challenge::{BearerChallenge, Challenge};
 pub use metadata::ResourceMetadata;
 pub use settings::Http;

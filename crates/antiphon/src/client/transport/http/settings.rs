@@ -13,6 +13,11 @@ use super::{
     transport::HttpTransport,
     wire::Wire,
 };
+#[cfg(feature = "oauth")]
+use crate::client::{
+    ErrorKind,
+    oauth::{Authorizer, OAuth, SignedIn},
+};
 use crate::{
     client::{Connect, Error, Events},
     web::{
@@ -53,6 +58,8 @@ pub struct Http {
 enum Source {
     Fixed(String),
     Provider(Arc<dyn Bearer>),
+    #[cfg(feature = "oauth")]
+    OAuth(Box<OAuth>),
 }
 
 impl Http {
@@ -80,6 +87,19 @@ impl Http {
     /// another.
     pub fn bearer_from(mut self, provider: impl Bearer + 'static) -> Self {
         self.bearer = Some(Source::Provider(Arc::new(provider)));
+        self
+    }
+
+    /// Gets access tokens as the server demands it: by signing in at its authorization server.
+    ///
+    /// ```no_run
+    /// use antiphon::client::{Http, oauth::{Loopback, OAuth}};
+    ///
+    /// let way = Http::new("https://example.com/mcp").oauth(OAuth::new("Desk", Loopback::new()));
+    /// ```
+    #[cfg(feature = "oauth")]
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
+        self.bearer = Some(Source::OAuth(Box::new(oauth)));
         self
     }
 
@@ -132,6 +152,49 @@ impl Http {
         self
     }
 
+    /// Signs in, whether or not the server wants it by now. `challenges` are those of
+    /// [`ErrorKind::Unauthorized`](crate::client::ErrorKind::Unauthorized), if there were any: they
+    /// say where to turn to, and what for.
+    ///
+    /// What came of it is in the store of the [`OAuth`], for whoever connects with that.
+    ///
+    /// # Errors
+    /// When nobody is signed in, or without [`oauth`](Self::oauth).
+    #[cfg(feature = "oauth")]
+    pub async fn sign_in(&self, challenges: &[String]) -> Result<SignedIn, Error> {
+        let signed_in = self.authorizer()?.sign_in(challenges).await;
+        signed_in.map_err(|cause| {
+            let kind = ErrorKind::Unauthorized {
+                status: 401,
+                challenges: challenges.to_vec(),
+            };
+            Error::new(kind, "nobody is signed in").caused_by(cause)
+        })
+    }
+
+    /// Forgets the tokens for this server; whether there were any. How this client is known to the
+    /// authorization server is not forgotten.
+    ///
+    /// # Errors
+    /// When the store does not work, or without [`oauth`](Self::oauth).
+    #[cfg(feature = "oauth")]
+    pub async fn sign_out(&self) -> Result<bool, Error> {
+        let signed_out = self.authorizer()?.sign_out().await;
+        signed_out.map_err(|cause| Error::invalid("the tokens are not forgotten").caused_by(cause))
+    }
+
+    #[cfg(feature = "oauth")]
+    fn authorizer(&self) -> Result<Box<Authorizer>, Error> {
+        let endpoint = self.endpoint()?;
+        let proxy = self.proxy.proxy_for(&endpoint)?;
+        match self.credentials(&endpoint, proxy.as_ref())? {
+            Credentials::OAuth(authorizer) => Ok(authorizer),
+            _ => Err(Error::invalid(
+                "there is no way to sign in: give it .oauth(..)",
+            )),
+        }
+    }
+
     /// The URL as it was given.
     pub(super) fn url(&self) -> &str {
         &self.url
@@ -139,7 +202,7 @@ impl Http {
 
     /// Who gets documents from the server itself, or from others that have to do with it. Neither
     /// tokens nor headers of one's own are sent, and to others no client certificate.
-    pub(super) fn agent(&self, ours: bool) -> Agent {
+    pub(in crate::client) fn agent(&self, ours: bool) -> Agent {
         let tls = self.tls.clone();
         Agent::new(Settings {
             proxy: self.proxy.clone(),
@@ -167,8 +230,7 @@ impl Http {
     pub(super) async fn wire(self, events: Events) -> Result<Wire, Error> {
         let endpoint = self.endpoint()?;
         let proxy = self.proxy.proxy_for(&endpoint)?;
-        let credentials =
-            Self::credentials(self.bearer, &endpoint, proxy.as_ref(), self.cleartext)?;
+        let credentials = self.credentials(&endpoint, proxy.as_ref())?;
         // Through a tunnel the proxy is told once per connection, otherwise with each request.
         let told = proxy.as_ref().filter(|_| !endpoint.is_secure());
         let told = told.and_then(|proxy| proxy.authorization.clone());
@@ -197,18 +259,26 @@ impl Http {
 
     /// What is known of tokens, if it may be used on this way.
     fn credentials(
-        bearer: Option<Source>,
+        &self,
         endpoint: &Endpoint,
         proxy: Option<&Proxy>,
-        cleartext: bool,
     ) -> Result<Credentials, Error> {
-        let credentials = match bearer {
+        let credentials = match &self.bearer {
             None => Credentials::None,
-            Some(Source::Fixed(text)) => Credentials::Fixed(Token::new(&text)?),
-            Some(Source::Provider(provider)) => Credentials::From(provider),
+            Some(Source::Fixed(text)) => Credentials::Fixed(Token::new(text)?),
+            Some(Source::Provider(provider)) => Credentials::From(provider.clone()),
+            #[cfg(feature = "oauth")]
+            Some(Source::OAuth(oauth)) => {
+                let way = Self {
+                    bearer: None,
+                    ..self.clone()
+                };
+                let authorizer = Authorizer::new((**oauth).clone(), way, endpoint.clone());
+                Credentials::OAuth(Box::new(authorizer))
+            }
         };
         let stays = endpoint.is_loopback() && proxy.is_none_or(Proxy::is_loopback);
-        if credentials.is_none() || endpoint.is_secure() || stays || cleartext {
+        if credentials.is_none() || endpoint.is_secure() || stays || self.cleartext {
             return Ok(credentials);
         }
         Err(Error::invalid(format!(

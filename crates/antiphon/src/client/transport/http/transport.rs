@@ -122,6 +122,10 @@ impl Transport for HttpTransport {
         Box::pin(self.wire.credentials.digest(&self.keys))
     }
 
+    fn held(&self) -> Duration {
+        self.wire.credentials.held()
+    }
+
     fn mirrors(&self) -> bool {
         true
     }

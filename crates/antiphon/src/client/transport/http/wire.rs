@@ -52,7 +52,11 @@ impl Wire {
         sent: &Sent<'_>,
         mut token: Option<Token>,
     ) -> Result<Answered, Error> {
-        let mut challenged = !sent.meets_challenges();
+        let mut tries = match sent.meets_challenges() {
+            true => self.credentials.tries(),
+            false => 0,
+        };
+        let mut has_nonce = false;
         let mut uri = to.clone();
         let mut redirects = 0;
         loop {
@@ -61,14 +65,26 @@ impl Wire {
             let lost = |error| lost(&self.endpoint.origin, self.proxy.as_ref(), error);
             let (head, body) = response.map_err(lost)?.into_parts();
             let status = head.status;
+            self.credentials.heard(status, token.as_ref());
+            let heard = token.as_ref();
+            if heard.is_some_and(|token| token.heard(&uri, status, &head.headers)) && !has_nonce {
+                has_nonce = true;
+                answer::ignore(body).await;
+                continue;
+            }
             if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
                 let challenge = Challenge::read(status, &head.headers);
                 let text = answer::in_short(body).await;
-                if challenged {
+                if tries == 0 {
                     return Err(challenge.into_error(&text));
                 }
-                challenged = true;
-                let another = self.credentials.another(token.as_ref(), challenge, &text);
+                tries -= 1;
+                has_nonce = false;
+                let operation = sent.operation();
+                let refused = token.as_ref();
+                let another = self
+                    .credentials
+                    .another(refused, challenge, &text, &operation);
                 token = Some(another.await?);
                 continue;
             }
