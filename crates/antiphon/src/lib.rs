@@ -67,7 +67,7 @@ pub mod form;
     feature = "macros"
 ))]
 pub mod guide;
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "jwt")]
 mod jose;
 #[cfg(feature = "server")]
 pub mod legacy;

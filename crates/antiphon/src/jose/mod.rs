@@ -2,10 +2,7 @@
 //!
 //! `jsonwebtoken` reads headers and keys; `ring`, which TLS has brought along, does the arithmetic.
 
-#[cfg(feature = "jwt")]
 mod verify;
 
-#[cfg(feature = "jwt")]
 pub use self::verify::Algorithm;
-#[cfg(feature = "jwt")]
 pub(crate) use self::verify::PublicKey;
