@@ -15,6 +15,7 @@
 //! | [`testing`] | scripted people, for tests of what asks; rehearsals with everything that may go wrong |
 //! | [`sealing`] | what holds of answers and states; keys, single use, replicas |
 //! | [`deployment`] | on stdio, over HTTP, behind a proxy; what to watch |
+//! | [`authorization`] | tokens, scopes, who calls |
 //! | [`http`] | every check and limit of the HTTP service |
 //! | [`raw`] | the tier below |
 
@@ -88,6 +89,12 @@ pub mod deployment {
     #![doc = include_str!("links.md")]
     #![doc = include_str!("../docs/deployment.md")]
 }
+
+/// The guide to the feature `jwt`; its code needs it.
+#[cfg_attr(feature = "jwt", doc = "")]
+#[cfg_attr(feature = "jwt", doc = include_str!("links.md"))]
+#[cfg_attr(feature = "jwt", doc = include_str!("../docs/authorization.md"))]
+pub mod authorization {}
 
 pub mod http {
     #![doc = include_str!("links.md")]

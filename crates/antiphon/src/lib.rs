@@ -41,6 +41,7 @@
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
 //! | `tls` | no | `https` for clients |
+//! | `jwt` | no | `auth::jwt` and `auth::Introspection`: tokens of an authorization server |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |
 //! | `testing` | no | scripted people for tests of what asks; what stores must do |
@@ -66,6 +67,8 @@ pub mod form;
     feature = "macros"
 ))]
 pub mod guide;
+#[cfg(feature = "jwt")]
+mod jose;
 #[cfg(feature = "server")]
 pub mod legacy;
 #[cfg(any(feature = "server", feature = "client"))]

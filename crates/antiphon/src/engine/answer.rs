@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::endpoint::Inner;
-use crate::raw::{Call, Observed, Outgoing, Rendered, Reply};
+use crate::{
+    auth::scopes,
+    raw::{Call, Observed, Outgoing, Rendered, Reply},
+};
 
 /// What goes back.
 #[derive(Debug)]
@@ -187,10 +190,17 @@ pub(super) fn legal(mut error: ErrorObject, method: &str) -> ErrorObject {
 }
 
 /// The statuses the protocol fixes; everything else a handler says travels with `200` (AMB-03).
-pub(super) fn status(code: i64) -> u16 {
-    match code {
+pub(super) fn status(error: &ErrorObject, call: &Call<'_>) -> u16 {
+    match error.code {
+        _ if lacks_scopes(error, call) => 403,
         code::METHOD_NOT_FOUND => 404,
         code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION => 400,
         _ => 200,
     }
+}
+
+/// Whether an error says that the caller lacks scopes, and the call says so too (AUTH-S-13). One that
+/// was passed on from elsewhere says nothing about this server's tokens.
+pub(crate) fn lacks_scopes(error: &ErrorObject, call: &Call<'_>) -> bool {
+    scopes::is_insufficient(error) && call.outbox.demanded().is_some()
 }

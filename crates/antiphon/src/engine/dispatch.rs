@@ -164,7 +164,7 @@ impl Request<'_> {
             Ok(outcome) => (Answer::Message { status: 200, json }, outcome),
             Err(error) => {
                 let error = legal(links_first(error, &call), call.method);
-                refused(status(error.code), &error)
+                refused(status(&error, &call), &error)
             }
         }
     }

@@ -68,6 +68,8 @@ struct State {
     /// The stream of the answer is to be closed for so long.
     #[cfg(feature = "http")]
     let_go: Option<Duration>,
+    /// The scopes that the caller lacks, as the request says.
+    demanded: Option<Box<[String]>>,
     /// The client has left, or wants no answer any more.
     cancelled: bool,
     /// The request is not dropped because it is cancelled.
@@ -264,6 +266,16 @@ impl Outbox {
     /// Whether the client has left, or wants no answer any more.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.lock().cancelled
+    }
+
+    /// The request says that its caller lacks these scopes.
+    pub(crate) fn demand(&self, scopes: Vec<String>) {
+        self.lock().demanded = Some(scopes.into());
+    }
+
+    /// The scopes that the caller lacks, as the request says.
+    pub(crate) fn demanded(&self) -> Option<Vec<String>> {
+        self.lock().demanded.as_deref().map(<[_]>::to_vec)
     }
 
     /// Whether answers travel as lines.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::{
         admit::Method,
-        answer::{Answer, links_first},
+        answer::{Answer, lacks_scopes, links_first},
         dispatch::{self, Refusal, guarded},
         observe::Observation,
         params,
@@ -74,8 +74,13 @@ pub(super) async fn observed<'a>(
         call.log_level = (endpoint.capabilities.logging.is_some()).then(|| session.level());
         call.aside = Some(&aside);
         work(&call).await.map_err(|error| {
-            let error = links_first(error, &call);
-            Refusal::from(legacy::error(error, message.method(), version))
+            let status = if lacks_scopes(&error, &call) {
+                403
+            } else {
+                200
+            };
+            let error = legacy::error(links_first(error, &call), message.method(), version);
+            Refusal { status, error }
         })
     };
     match observation.run(run).await {

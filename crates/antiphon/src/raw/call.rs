@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Error;
 use crate::{
-    auth::Principal,
+    auth::{Principal, scopes},
     engine::{log::Logger, outbox::Outbox, progress::Progress},
     legacy::{Aside, Asker, Cannot, Era},
 };
@@ -75,6 +75,21 @@ impl Call<'_> {
     /// Who the bearer verifier says is calling.
     pub fn principal(&self) -> Option<&Principal> {
         self.principal
+    }
+
+    /// The error for a caller who lacks scopes: return it, and over HTTP the answer is `403` with a
+    /// challenge that names these scopes and those that every request needs (AUTH-S-13); elsewhere, and
+    /// once the call has notified of something, it is an error like others.
+    pub fn needs_scopes(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Error {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        let error = scopes::insufficient(&scopes);
+        tracing::info!(
+            self.method,
+            ?scopes,
+            "refused: the caller needs these scopes"
+        );
+        self.outbox.demand(scopes);
+        error
     }
 
     /// The HTTP request's headers, on that transport.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CallKind, Context, Description, FromCall, Responses, Server, Stop};
 use crate::{
     Logger, Progress,
-    auth::Principal,
+    auth::{Principal, scopes},
     legacy::Asker,
     raw::{Answers, TraceContext},
     sealing,
@@ -80,6 +80,23 @@ impl Call {
     /// Who the bearer verifier says is calling.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.principal.as_ref()
+    }
+
+    /// Goes on only if whoever calls has these scopes, whatever else is needed: see
+    /// [`Stop::needs_scopes`]. On stdio the user who started the program has all.
+    ///
+    /// # Errors
+    /// That they are needed.
+    pub fn require_scopes(
+        &self,
+        scopes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<(), Stop> {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        let granted = self.principal().map(|principal| &principal.scopes);
+        match scopes::judged(granted, self.headers().is_some(), &scopes) {
+            Some(true) => Ok(()),
+            Some(false) | None => Err(Stop::needs_scopes(scopes)),
+        }
     }
 
     /// The HTTP request's headers, on that transport.

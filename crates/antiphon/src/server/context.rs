@@ -23,12 +23,13 @@ use serde_json::value::RawValue;
 
 use super::{
     FromCall, Outcome, Server, Stop,
-    entry::Manners,
+    entry::{Around, Manners},
     outcome::Ends,
     resolve::{Memo, Resolver},
     stop::Why,
 };
 use crate::{
+    auth::scopes::{self, Required, Standing},
     raw::{self, Answers, Reply, Round},
     schema::{self, Checker, SpeltChecker, Strings, Violations},
     sealing::{Claimed, Leg},
@@ -52,6 +53,8 @@ pub(crate) struct Scene<'a> {
     leg: Option<&'a Leg<'a>>,
     server: &'a Server,
     manners: Manners,
+    /// The scopes that what is called needs.
+    required: Option<&'a Required>,
     /// The URI as the client spelt it, where `target` is the canonical spelling.
     requested: &'a str,
     /// The MIME type a resource was registered with.
@@ -128,6 +131,7 @@ impl<'a> Scene<'a> {
             leg: None,
             server,
             manners: server.settings.around.manners,
+            required: None,
             requested: target,
             mime_type: None,
             checks_output: false,
@@ -144,9 +148,10 @@ impl<'a> Scene<'a> {
         self
     }
 
-    /// With the manners of what is called, which may come from another server.
-    pub(crate) fn mannered(mut self, manners: Manners) -> Self {
-        self.manners = self.manners.and(manners);
+    /// With the manners of what is called, which may come from another server, and what it needs.
+    pub(crate) fn mannered(mut self, around: &'a Around) -> Self {
+        self.manners = self.manners.and(around.manners);
+        self.required = Some(&around.required);
         self
     }
 
@@ -445,6 +450,31 @@ impl<'a> Context<'a> {
                 ListResourcesResult::wrap(ListResourcesResult::stopped(self, stop))
             }
             CallKind::Completion => CompleteResult::wrap(CompleteResult::stopped(self, stop)),
+        }
+    }
+
+    /// Goes on only if whoever calls has these scopes, whatever else is needed: see
+    /// [`Stop::needs_scopes`]. On stdio the user who started the program has all.
+    ///
+    /// # Errors
+    /// That they are needed.
+    pub fn require_scopes(
+        &self,
+        scopes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<(), Stop> {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        match scopes::standing(self.scene.call, &scopes) {
+            Standing::Sufficient => Ok(()),
+            Standing::Insufficient | Standing::Unknown => Err(Stop::needs_scopes(scopes)),
+        }
+    }
+
+    /// The error for a caller who lacks these scopes, with all that this call needs.
+    pub(crate) fn lacking(&self, scopes: &[String]) -> ErrorObject {
+        let call = self.scene.call;
+        match self.scene.required {
+            None => call.needs_scopes(scopes.iter().cloned()),
+            Some(required) => call.needs_scopes(required.and_now(scopes)),
         }
     }
 

@@ -10,7 +10,10 @@ use super::{
     layer::{Ending, Innermost, Layers, Next},
     outcome::Ends,
 };
-use crate::raw::Reply;
+use crate::{
+    auth::scopes::{self, Required},
+    raw::Reply,
+};
 
 /// How a server speaks to clients; what is merged keeps its own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,6 +37,8 @@ impl Manners {
 pub(crate) struct Around {
     pub(crate) layers: Layers,
     pub(crate) manners: Manners,
+    /// The scopes that are needed for it.
+    pub(crate) required: Required,
 }
 
 impl Around {
@@ -42,6 +47,7 @@ impl Around {
         Self {
             layers: outer.layers.iter().chain(&self.layers).cloned().collect(),
             manners: self.manners.and(outer.manners),
+            required: outer.required.and(&self.required),
         }
     }
 }
@@ -81,6 +87,20 @@ struct Handler<'e, E>(&'e E);
 impl<E: Entry> Innermost for Handler<'_, E> {
     fn run<'a>(&'a self, call: &'a Context<'a>) -> Ending<'a> {
         Box::pin(async move { E::Result::wrap(ended(call, self.0.attempt(call).await)) })
+    }
+}
+
+/// Takes the scopes that something is registered with.
+///
+/// # Errors
+/// What is none.
+pub(crate) fn check_scopes(
+    what: &dyn fmt::Display,
+    scopes: Vec<String>,
+) -> Result<Required, RegistrationError> {
+    match scopes::read(scopes) {
+        Ok(scopes) => Ok(Required::new(scopes)),
+        Err(why) => Err(RegistrationError(format!("{what}: {why}"))),
     }
 }
 

@@ -98,6 +98,7 @@ impl Service for Hosted {
                 // TOOL-S-23
                 return Err(unknown("tool", tool.name));
             };
+            entry.around().required.check(call, tool.name)?;
             let input = Input::Json {
                 arguments: tool.arguments,
                 checker: entry.checker(),
@@ -111,7 +112,7 @@ impl Service for Hosted {
             let leg = self.leg(call, bound, tool.round).await?;
             let scene = Scene::new(call, tool.name, input, tool.round, &self.0)
                 .continuing(&leg)
-                .mannered(entry.around().manners)
+                .mannered(entry.around())
                 .checking_output(entry.checks_output());
             let context = scene.context();
             let work = async {
@@ -154,6 +155,7 @@ impl Service for Hosted {
                 // PROMPT-S-11
                 return Err(unknown("prompt", prompt.name));
             };
+            entry.around.required.check(call, prompt.name)?;
             let bound = Bound {
                 method: Method::GetPrompt,
                 target: prompt.name,
@@ -166,7 +168,7 @@ impl Service for Hosted {
             };
             let scene = Scene::new(call, prompt.name, input, prompt.round, &self.0)
                 .continuing(&leg)
-                .mannered(entry.around.manners);
+                .mannered(&entry.around);
             let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
         })
@@ -196,12 +198,14 @@ impl Service for Hosted {
                 .filter_map(|one| one.fixed().cloned())
                 .collect();
             for template in registry.templates.entries() {
-                if !template.lists() {
+                // Whoever may not read them is not told which there are.
+                let around = &template.around;
+                if !template.lists() || !around.required.is_met(call) {
                     continue;
                 }
                 let round = Round::default();
                 let scene = Scene::new(call, template.uri(), nothing(), round, &self.0)
-                    .mannered(template.around.manners);
+                    .mannered(&template.around);
                 let context = scene.context();
                 if let Reply::Complete(list) = entry::answer(&Listing(&template), &context).await? {
                     all.extend(list.resources);
@@ -249,6 +253,7 @@ impl Service for Hosted {
                 return Err(Error::resource_not_found(uri));
             };
             let entry = found.entry;
+            entry.around.required.check(call, &found.target)?;
             let input = match found.bindings {
                 None => nothing(),
                 Some(bindings) => Input::Variables {
@@ -265,7 +270,7 @@ impl Service for Hosted {
             let leg = self.leg(call, bound, resource.round).await?;
             let scene = Scene::new(call, &found.target, input, resource.round, &self.0)
                 .continuing(&leg)
-                .mannered(entry.around.manners)
+                .mannered(&entry.around)
                 .reading(uri, entry.mime_type());
             let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
@@ -411,8 +416,10 @@ impl Hosted {
             return false;
         }
         let around = &found.entry.around;
-        let scene =
-            Scene::new(call, uri, nothing(), Round::default(), &self.0).mannered(around.manners);
+        if !around.required.is_met(call) {
+            return false;
+        }
+        let scene = Scene::new(call, uri, nothing(), Round::default(), &self.0).mannered(around);
         let context = scene.context();
         matches!(
             entry::answer(&Watching(around), &context).await,
@@ -427,6 +434,7 @@ impl Hosted {
         completing: &Completing<'_>,
         completion: &Complete,
     ) -> Result<CompleteResult, Error> {
+        completing.around.required.check(call, target)?;
         let known = completion
             .context
             .clone()
@@ -436,8 +444,8 @@ impl Hosted {
             argument: &completion.argument.name,
             prefix: &completion.argument.value,
         };
-        let scene = Scene::new(call, target, input, Round::default(), &self.0)
-            .mannered(completing.around.manners);
+        let scene =
+            Scene::new(call, target, input, Round::default(), &self.0).mannered(completing.around);
         let context = scene.context();
         match entry::answer(completing, &context).await? {
             Reply::Complete(result) => Ok(result),

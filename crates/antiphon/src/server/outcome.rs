@@ -87,6 +87,7 @@ impl Ends for CallToolResult {
             }
             why @ (Why::Declined(_) | Why::Cancelled(_)) => Stop::because(why).to_string(),
             Why::Reject(error) => return Err(error),
+            Why::Scopes(scopes) => return Err(call.lacking(&scopes)),
             Why::Ask(questions) => return Ok(Reply::InputRequired(questions)),
             Why::Asked => return Err(misplaced(call)),
             Why::Repeat => return call.recorded(),
@@ -227,6 +228,7 @@ fn refused(call: &Context<'_>, stop: Stop) -> Result<InputRequired, Option<Error
             ErrorObject::internal(told(&error, hide, call.method(), call.target()))
         }
         Why::Reject(error) => error,
+        Why::Scopes(scopes) => call.lacking(&scopes),
         Why::NotFound => return Err(None),
         Why::Arguments(violations) => {
             let text = format!("Invalid arguments for `{}`:\n{violations}", call.target());

@@ -10,7 +10,7 @@ use super::{
     Context, Description, Extract, Handler, IntoReply, Layer,
     completion::Completer,
     description::Parts,
-    entry::{Around, Entry, RegistrationError, check_name},
+    entry::{Around, Entry, RegistrationError, check_name, check_scopes},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
     resolve::Graph,
@@ -52,6 +52,7 @@ pub struct Prompt<S = ()> {
     definition: types::Prompt,
     handler: Arc<dyn Run<GetPromptResult, S>>,
     around: Around,
+    scopes: Vec<String>,
     input: Option<Result<Described, InvalidSchema>>,
     graph: Graph,
     completers: Vec<Completer<S>>,
@@ -75,6 +76,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             definition: types::Prompt::new(name),
             handler: Arc::new(Typed::new(handler)),
             around: Around::default(),
+            scopes: Vec::new(),
             logs,
             input,
             graph,
@@ -115,6 +117,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
                 state,
             }),
             around: self.around,
+            scopes: self.scopes,
             input: self.input,
             graph: self.graph,
             logs: self.logs,
@@ -126,6 +129,8 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         let mut definition = self.definition;
         check_name("prompt", &definition.name)?;
         let name = definition.name.clone();
+        let mut around = self.around;
+        around.required = check_scopes(&format_args!("the prompt `{name}`"), self.scopes)?;
         let wrong =
             |why: &dyn fmt::Display| RegistrationError::new(format!("the prompt `{name}`: {why}"));
         let mut completers = self.completers;
@@ -163,7 +168,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         }
         Ok(PromptEntry {
             handler: self.handler,
-            around: self.around,
+            around,
             definition: Arc::new(definition),
             completers,
             checker,
@@ -214,6 +219,15 @@ impl<S> Prompt<S> {
         let choices = choices.into_iter().map(Into::into).collect();
         self.completers
             .push(Completer::choices(argument.into(), choices));
+        self
+    }
+
+    /// The scopes that this prompt, and completing its arguments, needs, on top of those that [every request
+    /// needs](crate::http::HttpService::require_scopes): over HTTP, a caller whose token lacks one is
+    /// told with `403` which there are (AUTH-S-13), before anything of this runs. Without a verifier
+    /// nobody has any. On stdio the user who started the program may do all.
+    pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
         self
     }
 

@@ -12,7 +12,7 @@ use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
     completion::Completer,
     description::Parts,
-    entry::{Around, Entry, RegistrationError, check_name},
+    entry::{Around, Entry, RegistrationError, check_name, check_scopes},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
     resolve::Graph,
@@ -64,6 +64,7 @@ pub struct Resource<S = ()> {
     handler: Arc<dyn Run<ReadResourceResult, S>>,
     lister: Option<Arc<dyn Run<ListResourcesResult, S>>>,
     around: Around,
+    scopes: Vec<String>,
     input: Option<Result<Described, InvalidSchema>>,
     graph: Graph,
     completers: Vec<Completer<S>>,
@@ -98,6 +99,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
             handler: Arc::new(Typed::new(handler)),
             lister: None,
             around: Around::default(),
+            scopes: Vec::new(),
             logs,
             input,
             graph,
@@ -163,6 +165,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
                 .collect(),
             handler: bound(&self.handler, &state),
             around: self.around,
+            scopes: self.scopes,
             input: self.input,
             graph: self.graph,
             logs: self.logs,
@@ -175,6 +178,8 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let wrong =
             |why: &dyn fmt::Display| RegistrationError::new(format!("the resource `{uri}`: {why}"));
         check_uri(&uri).map_err(|why| wrong(&why))?;
+        let mut around = self.around;
+        around.required = check_scopes(&format_args!("the resource `{uri}`"), self.scopes)?;
         let template = match uri.contains(['{', '}']) {
             true => Some(Template::parse(&uri).map_err(|error| wrong(&error))?),
             false => None,
@@ -247,7 +252,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         Ok(ResourceEntry {
             handler: self.handler,
             lister: self.lister,
-            around: self.around,
+            around,
             completers,
             about: Arc::new(About {
                 definition,
@@ -341,6 +346,15 @@ impl<S> Resource<S> {
         let choices = choices.into_iter().map(Into::into).collect();
         self.completers
             .push(Completer::choices(variable.into(), choices));
+        self
+    }
+
+    /// The scopes that this resource, completing its variables, and watching it needs, on top of those that [every request
+    /// needs](crate::http::HttpService::require_scopes): over HTTP, a caller whose token lacks one is
+    /// told with `403` which there are (AUTH-S-13), before anything of this runs. Without a verifier
+    /// nobody has any. On stdio the user who started the program may do all.
+    pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
         self
     }
 

@@ -24,6 +24,7 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 ///   error `-32603`.
 /// * [`Stop::reject`]: the request itself is refused, with a JSON-RPC error of your choice.
 /// * [`Stop::not_found`]: there is no such thing.
+/// * [`Stop::needs_scopes`]: the caller's token does not allow it; another one may.
 /// * [`Stop::ask`]: something has to be asked first. [`Ask`](crate::Ask) makes these.
 ///
 /// What a user declined or cancelled is a failure too.
@@ -65,6 +66,8 @@ pub(crate) enum Why {
     Error(BoxError),
     Reject(ErrorObject),
     NotFound,
+    /// The caller may not do this, and needs these scopes as well.
+    Scopes(Vec<String>),
     /// The arguments are not what the handler takes.
     Arguments(Violations),
     /// Questions that the author built.
@@ -95,6 +98,32 @@ impl Stop {
     /// prompt with `-32602`, a tool with an error result.
     pub fn not_found() -> Self {
         Self(Box::new(Why::NotFound))
+    }
+
+    /// The caller needs these scopes too, which shows only now: what a tool always needs is said where
+    /// it is [registered](crate::Tool::require_scopes). Over HTTP the answer is `403`, with a challenge
+    /// that names all scopes that this call needs, so that a client can get a token that has them and
+    /// call again (AUTH-S-13, AUTH-S-14); elsewhere, and once a call has told of progress, it is an error.
+    ///
+    /// A call that was asked something can go on with such a token where it was: say this before
+    /// anything is done, or take a confirmation, in the round.
+    ///
+    /// ```
+    /// use antiphon::{Context, FromCall, Stop};
+    ///
+    /// /// Proof that whoever calls may write.
+    /// struct Writer;
+    ///
+    /// impl<S: Sync> FromCall<S> for Writer {
+    ///     async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+    ///         call.require_scopes(["files:write"])?;
+    ///         Ok(Self)
+    ///     }
+    /// }
+    /// ```
+    pub fn needs_scopes(scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let scopes = scopes.into_iter().map(Into::into).collect();
+        Self(Box::new(Why::Scopes(scopes)))
     }
 
     /// Something has to be asked first.
@@ -171,6 +200,7 @@ impl Shared {
             },
             Why::Reject(error) => Why::Reject(error.clone()),
             Why::NotFound => Why::NotFound,
+            Why::Scopes(scopes) => Why::Scopes(scopes.clone()),
             Why::Arguments(violations) => Why::Arguments(violations.clone()),
             Why::Ask(questions) if !self.asked.swap(true, Ordering::Relaxed) => {
                 Why::Ask(questions.clone())
@@ -217,6 +247,7 @@ impl fmt::Debug for Stop {
             Why::Error(error) => f.debug_tuple("Error").field(error).finish(),
             Why::Reject(error) => f.debug_tuple("Reject").field(error).finish(),
             Why::NotFound => f.write_str("NotFound"),
+            Why::Scopes(scopes) => f.debug_tuple("Scopes").field(scopes).finish(),
             Why::Arguments(violations) => f.debug_tuple("Arguments").field(violations).finish(),
             Why::Ask(_) | Why::Asked => f.write_str("Ask"),
             Why::Declined(key) => f.debug_tuple("Declined").field(key).finish(),
@@ -234,6 +265,7 @@ impl fmt::Display for Stop {
             Why::Error(error) => error.fmt(f),
             Why::Reject(error) => f.write_str(&error.message),
             Why::NotFound => f.write_str("Not found"),
+            Why::Scopes(scopes) => write!(f, "This needs more scopes: {}", scopes.join(" ")),
             Why::Arguments(violations) => violations.fmt(f),
             Why::Ask(_) | Why::Asked => f.write_str("An answer is needed"),
             Why::Declined(key) => write!(f, "The user declined to answer `{key}`."),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Context, Description, Extract, Handler, IntoReply, Layer, Stop,
     description::Parts,
-    entry::{Around, Entry, RegistrationError, check_tool_name},
+    entry::{Around, Entry, RegistrationError, check_scopes, check_tool_name},
     handler::{Bound, Run, Running, Typed},
     layer::Layers,
     resolve::Graph,
@@ -45,6 +45,7 @@ pub struct Tool<S = ()> {
     definition: types::Tool,
     handler: Arc<dyn Run<CallToolResult, S>>,
     around: Around,
+    scopes: Vec<String>,
     input: Option<Result<Described, InvalidSchema>>,
     output: Option<Output>,
     graph: Graph,
@@ -79,6 +80,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             definition: types::Tool::new(name, Map::new()),
             handler: Arc::new(Typed::new(handler)),
             around: Around::default(),
+            scopes: Vec::new(),
             input,
             output: output.map(|described| Output {
                 schema: Ok(described.schema),
@@ -183,6 +185,15 @@ impl<S> Tool<S> {
         self
     }
 
+    /// The scopes that this tool needs, on top of those that [every request
+    /// needs](crate::http::HttpService::require_scopes): over HTTP, a caller whose token lacks one is
+    /// told with `403` which there are (AUTH-S-13), before anything of this runs. Without a verifier
+    /// nobody has any. On stdio the user who started the program may do all.
+    pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
     /// Runs `layer` around this tool, inside the layers it has.
     pub fn layer(mut self, layer: impl Layer) -> Self {
         self.around.layers.push(Arc::new(layer));
@@ -200,6 +211,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
                 state,
             }),
             around: self.around,
+            scopes: self.scopes,
             input: self.input,
             output: self.output,
             graph: self.graph,
@@ -212,6 +224,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let mut definition = self.definition;
         check_tool_name(&definition.name)?;
         let name = definition.name.clone();
+        let mut around = self.around;
+        around.required = check_scopes(&format_args!("the tool `{name}`"), self.scopes)?;
         let wrong = |what: &str, why: &dyn fmt::Display| {
             RegistrationError::new(format!("the tool `{name}` has {what}: {why}"))
         };
@@ -245,7 +259,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         }
         Ok(ToolEntry {
             handler: self.handler,
-            around: self.around,
+            around,
             about: Arc::new(About {
                 definition,
                 checker,

@@ -174,6 +174,14 @@ impl Calls {
         Some(Answer::Message { status: 200, json })
     }
 
+    /// What the call says on its way, where there is only one.
+    pub(crate) fn only(&self) -> Option<&Outbox> {
+        match &self.slots[..] {
+            [slot] if !self.batch => Some(&slot.outbox),
+            _ => None,
+        }
+    }
+
     /// Nobody waits here any more: what runs to its end does so, the rest is dropped.
     pub(crate) fn leave(self, unattended: &Unattended) {
         for running in self.slots.into_iter().filter_map(|slot| slot.running) {

@@ -9,7 +9,7 @@ use antiphon_core::{
 
 use super::{Leg, Opened, seal::Unsealed, unavailable};
 use crate::{
-    engine::{dispatch::panicked, unwind::Caught},
+    engine::{answer::lacks_scopes, dispatch::panicked, unwind::Caught},
     raw::{self, Error, Outgoing, Reply},
     sealing::{Replay, protect::answer_to, record, sealing::Guarding},
 };
@@ -77,19 +77,21 @@ impl Leg<'_> {
                     // The client may have brought this about, and gets no second try by it.
                     Err(Unsealed::Request(error)) => (Err(error), None),
                     // Nothing was answered, so the same answers may try again; unless something
-                    // was done that would be done again: what no journal has, or
-                    // what was done upon a yes.
+                    // was done that would be done again.
                     Err(Unsealed::Trouble(trouble)) => {
                         let target = &*shown(self.bound.target);
                         tracing::error!(target, ?trouble, "questions could not be sealed");
-                        let journal = self.settings.journal.is_some();
-                        let lost = self
-                            .begun_dialogue()
-                            .is_some_and(|it| it.has_confirmed() || (it.has_done() && !journal));
-                        let ending = if lost { Ending::Used } else { Ending::Released };
+                        let ending = match self.did_something() {
+                            true => Ending::Used,
+                            false => Ending::Released,
+                        };
                         (Err(unavailable()), Some(ending))
                     }
                 }
+            }
+            // Another token may do, for the same call.
+            Err(error) if lacks_scopes(&error, call) && !self.did_something() => {
+                (Err(error), Some(Ending::Released))
             }
             answer => {
                 let again = self.begun_dialogue().is_some_and(|it| it.may_try_again());
@@ -106,6 +108,14 @@ impl Leg<'_> {
             }
             _ => answer,
         }
+    }
+
+    /// Whether something would be done again if this were run again: what no journal has, or what was
+    /// done upon a yes.
+    fn did_something(&self) -> bool {
+        let journal = self.settings.journal.is_some();
+        self.begun_dialogue()
+            .is_some_and(|it| it.has_confirmed() || (it.has_done() && !journal))
     }
 
     /// Work may have been left by a layer that asks in place of the handler.

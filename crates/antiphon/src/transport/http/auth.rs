@@ -1,10 +1,10 @@
-//! Bearer tokens: finding one, and asking for one (AUTH-S-12, AUTH-S-13).
+//! Bearer tokens: finding one, judging it, and asking for one (AUTH-S-12, AUTH-S-13).
 
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION};
 
-use crate::auth::{Principal, Refusal, Verifier};
+use crate::auth::{Principal, Refusal, Verifier, scopes::union};
 
 /// The verifier and what the challenge says.
 #[derive(Clone)]
@@ -12,6 +12,8 @@ pub(crate) struct Gate {
     pub(crate) verifier: Arc<dyn Verifier>,
     pub(crate) resource_metadata: Option<String>,
     pub(crate) scopes: Vec<String>,
+    /// Scopes, and what whoever has one may do as well.
+    pub(crate) implied: Vec<(String, Vec<String>)>,
 }
 
 /// A refusal as it goes out.
@@ -23,6 +25,15 @@ pub(crate) struct Denied {
 }
 
 impl Gate {
+    pub(crate) fn new(verifier: impl Verifier) -> Self {
+        Self {
+            verifier: Arc::new(verifier),
+            resource_metadata: None,
+            scopes: Vec::new(),
+            implied: Vec::new(),
+        }
+    }
+
     /// Verifies the request's token and its scopes.
     pub(crate) async fn admit(&self, token: Result<String, NoToken>) -> Result<Principal, Denied> {
         let token = match token {
@@ -41,7 +52,8 @@ impl Gate {
             }
         };
         let refusal = match self.verifier.verify(&token).await {
-            Ok(principal) => {
+            Ok(mut principal) => {
+                self.add_implied(&mut principal);
                 let missing = self
                     .scopes
                     .iter()
@@ -68,7 +80,7 @@ impl Gate {
                 self.challenge(
                     StatusCode::FORBIDDEN,
                     error,
-                    &scopes,
+                    &union(&self.scopes, &scopes),
                     "The token lacks a scope",
                 )
             }
@@ -78,6 +90,29 @@ impl Gate {
                 text: "The token could not be checked; try again",
             },
         })
+    }
+
+    /// Scopes that contain others grant these too (AUTH-S-16).
+    fn add_implied(&self, principal: &mut Principal) {
+        let mut before = usize::MAX;
+        // What is implied may imply more.
+        while !self.implied.is_empty() && principal.scopes.len() != before {
+            before = principal.scopes.len();
+            for (scope, implied) in &self.implied {
+                if principal.scopes.contains(scope) {
+                    principal.scopes.extend(implied.iter().cloned());
+                }
+            }
+        }
+    }
+
+    /// The challenge for a caller whose token lacks scopes that one operation needs: with those that
+    /// every request needs, since a token that has only the former would not do (AUTH-S-14).
+    pub(crate) fn step_up(&self, scopes: &[String]) -> Option<HeaderValue> {
+        let scopes = union(&self.scopes, scopes);
+        let error = Some("insufficient_scope");
+        let denied = self.challenge(StatusCode::FORBIDDEN, error, &scopes, "");
+        denied.challenge
     }
 
     fn denied(&self, status: StatusCode, error: Option<&str>, text: &'static str) -> Denied {
@@ -95,8 +130,11 @@ impl Gate {
         if let Some(error) = error {
             parts.push(format!("error={}", quoted(error)));
         }
-        if !scopes.is_empty() {
-            parts.push(format!("scope={}", quoted(&scopes.join(" "))));
+        // AUTH-S-17
+        let asked = scopes.iter().filter(|scope| *scope != "offline_access");
+        let asked: Vec<&str> = asked.map(String::as_str).collect();
+        if !asked.is_empty() {
+            parts.push(format!("scope={}", quoted(&asked.join(" "))));
         }
         if let Some(url) = &self.resource_metadata {
             parts.push(format!("resource_metadata={}", quoted(url)));
@@ -166,6 +204,7 @@ mod tests {
             verifier: Arc::new(tokens),
             resource_metadata: Some("https://h/.well-known/x\"".into()),
             scopes: vec!["read".into(), "write".into()],
+            implied: Vec::new(),
         }
     }
 
@@ -198,6 +237,39 @@ mod tests {
         assert_eq!(verdict(Ok("weak")).await, (403, scope));
         let malformed = format!(r#"Bearer error="invalid_request", {rest}"#);
         assert_eq!(verdict(Err(NoToken::Malformed)).await, (400, malformed));
+    }
+
+    /// AUTH-S-16
+    #[tokio::test]
+    async fn scopes_that_contain_others() {
+        let tokens = StaticTokens::new()
+            .token("root", Principal::subject("ada").scopes(["root"]))
+            .token("read", Principal::subject("bob").scopes(["read"]));
+        let mut gate = Gate::new(tokens);
+        gate.scopes = vec!["write".into()];
+        // In an order that takes two turns, and in a circle.
+        gate.implied = vec![
+            ("admin".into(), vec!["read".into(), "write".into()]),
+            ("root".into(), vec!["admin".into()]),
+            ("write".into(), vec!["root".into()]),
+        ];
+        let ada = gate.admit(Ok("root".into())).await.expect("let in");
+        let all = ["admin", "read", "root", "write"];
+        assert!(ada.scopes.iter().eq(all), "{:?}", ada.scopes);
+        let denied = gate.admit(Ok("read".into())).await.expect_err("no");
+        assert_eq!(denied.status, 403);
+    }
+
+    /// AUTH-S-14: what every request needs and what this one needs, in one challenge.
+    #[test]
+    fn a_step_up_names_everything() {
+        let challenge = gate().step_up(&["admin".into(), "read".into(), "offline_access".into()]);
+        let challenge = challenge.expect("a header");
+        let challenge = challenge.to_str().expect("ASCII");
+        let (error, rest) = challenge.split_once(", ").expect("two parts");
+        assert_eq!(error, r#"Bearer error="insufficient_scope""#);
+        assert!(rest.starts_with(r#"scope="read write admin", "#), "{rest}");
+        assert!(rest.contains("resource_metadata="), "{rest}");
     }
 
     #[test]

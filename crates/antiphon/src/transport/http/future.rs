@@ -165,6 +165,11 @@ impl<B: http_body::Body> ResponseFuture<B> {
 /// The first step, by what the head says.
 fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
     let refused = |response| Step::Ready(Some(response));
+    if let Some(published) = &shared.published
+        && published.is_at(&parts.uri)
+    {
+        return (None, refused(published.answer(&shared.guard, parts)));
+    }
     let origin = match shared.guard.check(&parts.uri, &parts.headers) {
         Ok(origin) => origin.cloned(),
         Err(stranger) => return (None, refused(plain(StatusCode::FORBIDDEN, stranger.0))),
@@ -276,7 +281,8 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                         hosted(&running.outbox),
                     ) {
                         (Poll::Ready(answer), None) => {
-                            let response = over(answer, &running.outbox);
+                            let mut response = over(answer, &running.outbox);
+                            challenge(&mut response, &running.outbox, this.shared);
                             *request = None;
                             response
                         }
@@ -310,11 +316,18 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
                             None => events(Body::empty()),
                         },
                         turn => {
-                            calls.leave(&this.shared.unattended);
-                            match turn {
-                                Turn::Whole(answer) => whole(answer),
+                            let response = match turn {
+                                Turn::Whole(answer) => {
+                                    let mut response = whole(answer);
+                                    if let Some(outbox) = calls.only() {
+                                        challenge(&mut response, outbox, this.shared);
+                                    }
+                                    response
+                                }
                                 _ => events(Body::empty()),
-                            }
+                            };
+                            calls.leave(&this.shared.unattended);
+                            response
                         }
                     }
                 }
@@ -436,6 +449,16 @@ fn over(answer: Answer, outbox: &Outbox) -> Response<Body> {
             events(Body::whole(body::finished(messages, json)))
         }
         answer => whole(answer),
+    }
+}
+
+/// Tells a caller whose token lacks scopes which ones to get (AUTH-S-13).
+fn challenge(response: &mut Response<Body>, outbox: &Outbox, shared: &Shared) {
+    if response.status() == StatusCode::FORBIDDEN
+        && let (Some(gate), Some(scopes)) = (&shared.gate, outbox.demanded())
+        && let Some(challenge) = gate.step_up(&scopes)
+    {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
 }
 

@@ -48,7 +48,8 @@ impl Guard {
         }
     }
 
-    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Stranger> {
+    /// Whether this server is known under the name that a request is for.
+    pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Stranger> {
         if self.any_host {
             return Ok(());
         }

@@ -174,6 +174,7 @@ async fn connection(
         let here = path
             .as_deref()
             .is_none_or(|path| path == request.uri().path());
+        let here = here || service.publishes(&request);
         let response = (here || !service.knows(&request)).then(|| service.respond(request));
         async move {
             match response {

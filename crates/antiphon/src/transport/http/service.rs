@@ -11,9 +11,9 @@ use std::{
 use http::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
-use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard};
+use super::{auth::Gate, body::Body, future::ResponseFuture, guard::Guard, published::Published};
 use crate::{
-    auth::Verifier,
+    auth::{Protected, Verifier, scopes},
     engine::unattended::Unattended,
     legacy::http::{Around, SessionCounts, Sessions, Table},
     raw::Endpoint,
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     pub(crate) guard: Guard,
     pub(crate) gate: Option<Arc<Gate>>,
+    /// What is told to those who have no token yet.
+    pub(crate) published: Option<Arc<Published>>,
     pub(crate) keep_alive: Duration,
     pub(crate) body_timeout: Duration,
     /// Cancelled when the server around it is about to stop.
@@ -73,6 +75,7 @@ pub fn service(endpoint: impl Into<Endpoint>) -> HttpService {
             endpoint,
             guard: Guard::default(),
             gate: None,
+            published: None,
             keep_alive: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),
             stopping: CancellationToken::new(),
@@ -107,30 +110,77 @@ impl HttpService {
         self
     }
 
+    /// Demands a bearer token that `verifier` accepts, and tells those who have none where to get one:
+    /// every challenge names the metadata of `protected` (AUTH-S-03), and a `GET` of it is answered
+    /// without a token. Requests for its host are let in. Scopes come after it.
+    ///
+    /// [`serve`](super::serve()) answers such a `GET` by itself. In a router of yours, route
+    /// [`Protected::metadata_path`] to this service as well:
+    ///
+    /// ```
+    /// # use antiphon::{Server, auth::{Principal, Protected, StaticTokens}, http};
+    /// # let (server, verifier) = (Server::<()>::new("x", "1"), StaticTokens::new());
+    /// let protected = Protected::new("https://mcp.example.com/mcp", ["https://auth.example.com"]);
+    /// let metadata = protected.metadata_path();
+    /// let service = http::service(server).protected(protected, verifier);
+    /// let app: axum::Router = axum::Router::new()
+    ///     .route_service("/mcp", service.clone())
+    ///     .route_service(&metadata, service);
+    /// ```
+    pub fn protected(self, protected: Protected, verifier: impl Verifier) -> Self {
+        let host = protected.host().to_owned();
+        let mut service = self
+            .verifier(verifier)
+            .resource_metadata(protected.metadata_url())
+            .allow_host(host);
+        service.shared().published = Some(Arc::new(Published::new(protected)));
+        service
+    }
+
     /// Demands a bearer token that `verifier` accepts. Scopes and metadata come after it.
     pub fn verifier(mut self, verifier: impl Verifier) -> Self {
-        let shared = self.shared();
-        shared.gate = Some(Arc::new(Gate {
-            verifier: Arc::new(verifier),
-            resource_metadata: None,
-            scopes: Vec::new(),
-        }));
+        self.shared().gate = Some(Arc::new(Gate::new(verifier)));
         self
     }
 
-    /// The scopes every request needs, on top of a valid token.
+    /// The scopes every request needs, on top of a valid token; [tools](crate::Tool::require_scopes),
+    /// prompts and resources may need more. `offline_access` is none of a server's, and left out
+    /// (AUTH-S-17).
     ///
     /// # Panics
-    /// Before [`verifier`](Self::verifier): there would be nobody to check them.
+    /// Before [`verifier`](Self::verifier) or [`protected`](Self::protected): there would be nobody to
+    /// check them. If one is no scope.
+    #[track_caller]
     pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.gate().scopes = scopes.into_iter().map(Into::into).collect();
+        self.gate().scopes = match scopes::read(scopes) {
+            Ok(scopes) => scopes,
+            Err(why) => panic!("{why}"),
+        };
         self
     }
 
-    /// Where the protected-resource metadata is, for the challenge of a `401` (AUTH-S-03).
+    /// Whoever has `scope` has these as well, and what they imply (AUTH-S-16). Handlers see all of
+    /// them in the [`Principal`](crate::auth::Principal).
+    ///
+    /// # Panics
+    /// Before [`verifier`](Self::verifier) or [`protected`](Self::protected).
+    #[track_caller]
+    pub fn scope_implies(
+        mut self,
+        scope: impl Into<String>,
+        implied: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let implied = implied.into_iter().map(Into::into).collect();
+        self.gate().implied.push((scope.into(), implied));
+        self
+    }
+
+    /// Where the protected-resource metadata is, for the challenge of a `401` (AUTH-S-03), if somebody
+    /// else publishes it.
     ///
     /// # Panics
     /// Before [`verifier`](Self::verifier): there would be no challenge.
+    #[track_caller]
     pub fn resource_metadata(mut self, url: impl Into<String>) -> Self {
         self.gate().resource_metadata = Some(url.into());
         self
@@ -202,6 +252,12 @@ impl HttpService {
         guard.check(request.uri(), request.headers()).is_ok()
     }
 
+    /// Whether a request is for the metadata, wherever the service itself is.
+    pub(crate) fn publishes<B>(&self, request: &Request<B>) -> bool {
+        let published = self.shared.published.as_ref();
+        published.is_some_and(|published| published.is_at(request.uri()))
+    }
+
     /// Answers one request.
     pub(crate) fn respond<B>(&self, request: Request<B>) -> ResponseFuture<B>
     where
@@ -214,8 +270,10 @@ impl HttpService {
         Arc::make_mut(&mut self.shared)
     }
 
+    #[track_caller]
     fn gate(&mut self) -> &mut Gate {
-        let gate = self.shared().gate.as_mut().expect("`verifier` comes first");
+        let gate = self.shared().gate.as_mut();
+        let gate = gate.expect("`protected` or `verifier` comes first");
         Arc::make_mut(gate)
     }
 }
