@@ -28,7 +28,7 @@ pub(crate) struct Known {
     pub(crate) client_id: Option<String>,
     /// The variable that holds the password of this program; never the password.
     pub(crate) client_secret_env: Option<String>,
-    /// What is asked for where the server does not say what it needs.
+    /// What is asked for, besides what the server says that it needs.
     pub(crate) scopes: Vec<String>,
 }
 

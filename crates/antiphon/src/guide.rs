@@ -90,10 +90,10 @@ pub mod deployment {
     #![doc = include_str!("../docs/deployment.md")]
 }
 
-/// The guide to the feature `jwt`; its code needs it.
-#[cfg_attr(feature = "jwt", doc = "")]
-#[cfg_attr(feature = "jwt", doc = include_str!("links.md"))]
-#[cfg_attr(feature = "jwt", doc = include_str!("../docs/authorization.md"))]
+/// The guide to the features `jwt` and `oauth`; its code needs them.
+#[cfg_attr(all(feature = "jwt", feature = "oauth"), doc = "")]
+#[cfg_attr(all(feature = "jwt", feature = "oauth"), doc = include_str!("links.md"))]
+#[cfg_attr(all(feature = "jwt", feature = "oauth"), doc = include_str!("../docs/authorization.md"))]
 pub mod authorization {}
 
 pub mod http {

@@ -41,6 +41,7 @@
 //! | `stdio` | yes | the stdio transport |
 //! | `http` | yes | Streamable HTTP |
 //! | `tls` | no | `https` for clients |
+//! | `oauth` | no | [`client::oauth`]: clients sign in |
 //! | `jwt` | no | `auth::jwt` and `auth::Introspection`: tokens of an authorization server |
 //! | `otel` | no | OpenTelemetry: a server span and a duration per request |
 //! | `store` | no | `store::FileStore`, which outlives the process |

@@ -40,7 +40,7 @@ pub(crate) struct Login {
     /// The authorization server that knows the id, spelled as it spells itself.
     #[arg(long, value_name = "URL", requires = "client_id")]
     issuer: Option<String>,
-    /// Ask for this scope where the server does not say what it needs; may be given several times.
+    /// Ask for this scope, besides what the server says that it needs; may be given several times.
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
     /// Print JSON: server, issuer, resource, scopes, expiresAt, renewable.

@@ -14,6 +14,8 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
+#[cfg(any(feature = "oauth", feature = "jwt"))]
+mod well_known;
 
 pub(crate) use agent::{Agent, Answer, NAME, Settings, lost};
 pub(crate) use body::{End, Payload, gather};
@@ -23,3 +25,5 @@ pub(crate) use endpoint::{Endpoint, unusable, without_secrets};
 pub(crate) use error::{Error, Kind};
 pub(crate) use proxy::{Choice, Proxy, Secret};
 pub(crate) use tls::{Config, Tls, anonymous};
+#[cfg(any(feature = "oauth", feature = "jwt"))]
+pub(crate) use well_known::issuer_metadata;

@@ -45,7 +45,7 @@ impl Published {
 
     /// The place that the issuer's metadata names.
     async fn discover(&self, issuer: &str) -> Result<String, String> {
-        let places = places(issuer);
+        let places = web::issuer_metadata(issuer);
         let known = *self.metadata();
         let mut order: Vec<usize> = (0..places.len()).collect();
         if let Some(known) = known {
@@ -116,26 +116,6 @@ pub(crate) fn whole(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// Where an issuer's metadata may be, in order (AUTH-C-07, AUTH-C-08).
-fn places(issuer: &str) -> Vec<String> {
-    const OAUTH: &str = "/.well-known/oauth-authorization-server";
-    const OPENID: &str = "/.well-known/openid-configuration";
-    let host = issuer.find("://").map_or(0, |at| at + 3);
-    let path = issuer[host..]
-        .find('/')
-        .map_or(issuer.len(), |at| host + at);
-    let (origin, path) = issuer.split_at(path);
-    let path = path.trim_end_matches('/');
-    let mut places = vec![
-        format!("{origin}{OAUTH}{path}"),
-        format!("{origin}{OPENID}{path}"),
-    ];
-    if !path.is_empty() {
-        places.push(format!("{origin}{path}{OPENID}"));
-    }
-    places
-}
-
 /// How long a response may be kept.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let values = headers.get_all(CACHE_CONTROL).iter();
@@ -157,25 +137,6 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-
-    /// AUTH-C-07, AUTH-C-08: the same places that clients look at.
-    #[test]
-    fn where_metadata_may_be() {
-        let two = [
-            "https://a.example/.well-known/oauth-authorization-server",
-            "https://a.example/.well-known/openid-configuration",
-        ];
-        assert_eq!(places("https://a.example"), two);
-        assert_eq!(places("https://a.example/"), two);
-        assert_eq!(
-            places("https://a.example:8/t/one"),
-            [
-                "https://a.example:8/.well-known/oauth-authorization-server/t/one",
-                "https://a.example:8/.well-known/openid-configuration/t/one",
-                "https://a.example:8/t/one/.well-known/openid-configuration",
-            ]
-        );
-    }
 
     #[test]
     fn how_long_a_response_may_be_kept() {

@@ -19,13 +19,14 @@ const OFFLINE: &str = "offline_access";
 impl Known<'_> {
     /// The scopes to ask for (AUTH-C-28 to AUTH-C-32, AUTH-C-50).
     pub(super) fn wanted(&self) -> Vec<String> {
-        let first = match (self.challenged, self.configured) {
-            ([], []) if self.before.is_empty() => self.offered,
-            ([], configured) => configured,
-            (challenged, _) => challenged,
+        let told = [self.before, self.challenged, self.configured];
+        let is_told = told.iter().any(|scopes| !scopes.is_empty());
+        let all = match is_told {
+            true => &told[..],
+            false => &[self.offered],
         };
-        let mut wanted = self.before.to_vec();
-        for scope in first {
+        let mut wanted = Vec::new();
+        for scope in all.iter().copied().flatten() {
             if !wanted.contains(scope) {
                 wanted.push(scope.clone());
             }
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!(wanted("a", "", "", "b c", false), "a");
         assert_eq!(wanted("", "", "", "b c", false), "b c");
         assert_eq!(wanted("", "", "", "", false), "");
-        assert_eq!(wanted("a", "", "d", "b c", false), "a");
+        assert_eq!(wanted("a", "", "d", "b c", false), "a d");
         assert_eq!(wanted("", "", "d", "b c", false), "d");
         // AUTH-C-32
         assert_eq!(wanted("w", "r", "", "x", false), "r w");

@@ -162,8 +162,8 @@ impl OAuth {
         self
     }
 
-    /// Asks for these scopes where the server does not say what it needs. Unless set, for all that
-    /// the server offers (AUTH-C-30).
+    /// Asks for these scopes, besides what the server says that it needs. Unless set, and if the
+    /// server says nothing, for all that it offers (AUTH-C-30).
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
