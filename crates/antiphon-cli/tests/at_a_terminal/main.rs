@@ -9,6 +9,7 @@ mod models;
 mod recording;
 mod rounds;
 mod shown;
+mod signing_in;
 #[path = "../support/mod.rs"]
 mod support;
 

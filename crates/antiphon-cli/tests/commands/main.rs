@@ -1,5 +1,8 @@
 //! Every command of the program as a user runs it: real processes, real servers, no terminal.
 
+#[allow(dead_code, reason = "others use the rest of it")]
+#[path = "../support/authority.rs"]
+mod authority;
 mod demo;
 mod room;
 mod served;
@@ -19,5 +22,6 @@ mod older;
 mod pausing;
 mod results;
 mod secrets;
+mod signing_in;
 mod targets;
 mod tracing;

@@ -1,6 +1,7 @@
 //! What the tests of the program share. Each of them uses a part of it.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod authority;
 pub(crate) mod host;
 mod openers;
 mod screen;
