@@ -25,7 +25,7 @@ impl Known<'_> {
             (challenged, _) => challenged,
         };
         let mut wanted = self.before.to_vec();
-        for scope in first {
+        for scope in first.iter().filter(|scope| is_scope(scope)) {
             if !wanted.contains(scope) {
                 wanted.push(scope.clone());
             }
@@ -36,6 +36,12 @@ impl Known<'_> {
         }
         wanted
     }
+}
+
+/// Whether it is the name of a scope (RFC 6749, 3.3). What is none is shown to nobody.
+pub(super) fn is_scope(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 #[cfg(test)]
