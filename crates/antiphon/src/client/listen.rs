@@ -21,7 +21,6 @@ use antiphon_types::{
 use bytes::Bytes;
 use futures_core::Stream;
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 
 use super::{
     Clock, Error, Event, Incoming, Pending, Traffic,
@@ -74,11 +73,13 @@ impl Subscription {
     ) -> Result<Self, Error> {
         let work = shared.client.clocks.work;
         let closing = shared.closed.clone();
+        let held = shared.clone();
+        let patience = held.patience(work);
         let opened = tokio::select! {
             biased;
             () = closing.cancelled() => Err(closed()),
-            opened = timeout(work, Self::acknowledged_by(shared, filter)) => {
-                opened.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+            opened = patience.limit(Self::acknowledged_by(shared, filter)) => {
+                opened.unwrap_or_else(|| Err(Error::timed_out(Clock::Work, work)))
             }
         };
         opened.map_err(|error| error.during(SubscriptionsListen::NAME))

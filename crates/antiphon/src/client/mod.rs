@@ -37,6 +37,7 @@ pub mod oauth;
 mod oauth;
 mod options;
 mod outcome;
+mod patience;
 mod paused;
 mod question;
 mod request;

@@ -1,6 +1,6 @@
 //! What stands in for signing in without the feature `oauth`: nobody does.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
@@ -17,20 +17,20 @@ impl Authorizer {
         match *self {}
     }
 
-    pub(crate) async fn token(&self) -> Result<Option<Token>, Boxed> {
-        match *self {}
+    pub(crate) async fn token(self: &Arc<Self>) -> Result<Option<Token>, Boxed> {
+        match **self {}
     }
 
     pub(crate) async fn another(
-        &self,
+        self: &Arc<Self>,
         _: Option<&Token>,
         _: &Challenge,
         _: &str,
     ) -> Result<Token, Boxed> {
-        match *self {}
+        match **self {}
     }
 
-    pub(crate) fn heard(&self, _: StatusCode, _: &Token) {
+    pub(crate) fn heard(&self, _: StatusCode, _: &Token, _: impl FnOnce() -> String) {
         match *self {}
     }
 }

@@ -28,6 +28,7 @@ use super::{
     client::{Listeners, Traffic},
     legacy::{Known, Running, Session, batch, limit},
     options::Options,
+    patience::Patience,
     tools::Tools,
 };
 
@@ -131,6 +132,11 @@ impl Shared {
             ..*leg
         };
         self.once(&leg, params).await
+    }
+
+    /// Waits that long, not counting the time in which a person signs in.
+    pub(super) fn patience(&self, span: Duration) -> Patience<impl Fn() -> Duration + '_> {
+        Patience::new(span, || self.transport.held())
     }
 
     /// An id that no other request of this connection has (MRTR-C-08).

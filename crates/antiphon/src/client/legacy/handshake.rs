@@ -1,5 +1,7 @@
 //! One handshake: `initialize`, its result, `notifications/initialized`.
 
+use std::time::Duration;
+
 use antiphon_core::{legacy::implementation, negotiate::agreed};
 use antiphon_types::{
     ClientCapabilities, ElicitationCapability, Implementation, InitializeRequestParams,
@@ -7,7 +9,6 @@ use antiphon_types::{
 };
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Speaking;
 use crate::client::{
@@ -15,6 +16,7 @@ use crate::client::{
     discover::no_common,
     negotiation::Step,
     options::Options,
+    patience::Patience,
     shared::{Leg, Shared, closed},
 };
 use crate::excerpt::{sentence, word};
@@ -96,7 +98,7 @@ impl Shared {
 
     /// Tells an older server which log messages are wanted (LFEAT-C-01). One that does not say in
     /// time that it heard so is spoken with all the same.
-    pub(super) async fn set_level(&self, until: Instant) {
+    pub(super) async fn set_level(&self, patience: &Patience<impl Fn() -> Duration>) {
         let Some(known) = self.negotiated.get().filter(|it| !it.version.is_modern()) else {
             return;
         };
@@ -108,8 +110,8 @@ impl Shared {
         let params = SetLevelRequestParams::new(level);
         let set = self.older_once("logging/setLevel", known.version, &params);
         let work = self.client.clocks.work;
-        let set = timeout_at(until, set).await;
-        if let Err(error) = set.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work))) {
+        let set = patience.limit(set).await;
+        if let Err(error) = set.unwrap_or_else(|| Err(Error::timed_out(Clock::Work, work))) {
             tracing::warn!(%error, "the log level cannot be set");
         }
     }
@@ -136,12 +138,13 @@ impl Shared {
             return Err(closed().unsent());
         }
         let work = self.client.clocks.work;
+        let patience = self.patience(work);
         self.client.listeners.traffic(Traffic::Sent(&message));
         tokio::select! {
             biased;
             () = self.closed.cancelled() => Err(closed()),
-            told = timeout(work, self.transport.tell(version, message)) => {
-                told.unwrap_or_else(|_| Err(Error::timed_out(Clock::Work, work)))
+            told = patience.limit(self.transport.tell(version, message)) => {
+                told.unwrap_or_else(|| Err(Error::timed_out(Clock::Work, work)))
             }
         }
     }

@@ -2,14 +2,10 @@
 
 use antiphon_core::negotiate::{Remedy, Verdict, contradicts, remedy, supported};
 use antiphon_types::{Version, code};
-use tokio::time::{Instant, timeout_at};
 
 use super::probe::{Found, Late};
 use crate::client::{
-    Clock, Error, ErrorKind, Negotiated,
-    discover::no_common,
-    negotiation::Step,
-    shared::{Shared, after},
+    Clock, Error, ErrorKind, Negotiated, discover::no_common, negotiation::Step, shared::Shared,
 };
 
 /// What to try next.
@@ -95,7 +91,7 @@ impl Shared {
     /// However many steps it takes, the server has the time of one request for all of them.
     async fn settle(&self, mut next: Next) -> Result<(), Error> {
         let work = self.client.clocks.work;
-        let until = after(Instant::now(), work);
+        let patience = self.patience(work);
         let mut tried = Tried::default();
         loop {
             let step = async {
@@ -104,7 +100,7 @@ impl Shared {
                     Next::Greet(version) => self.after_greeting(version, &mut tried).await,
                 }
             };
-            let settled = timeout_at(until, step).await.unwrap_or_else(|_| {
+            let settled = patience.limit(step).await.unwrap_or_else(|| {
                 self.session.speak(None);
                 Err(Error::timed_out(Clock::Work, work))
             });
@@ -114,7 +110,7 @@ impl Shared {
                     if let Some(late) = tried.late.take() {
                         self.ignore(late);
                     }
-                    self.set_level(until).await;
+                    self.set_level(&patience).await;
                     return Ok(());
                 }
                 Err(error) => return Err(tried.unread.unwrap_or(error)),

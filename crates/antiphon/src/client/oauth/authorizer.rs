@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    ops::{Deref, DerefMut},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -11,7 +12,12 @@ use std::{
 };
 
 use http::StatusCode;
-use tokio::{sync::MutexGuard, time::timeout};
+use tokio::{
+    sync::MutexGuard,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::{
     OAuth, Redirect, Registration, Secret, SignIn, SignedIn,
@@ -19,24 +25,28 @@ use super::{
     discovery::{Issuer, Trust},
     dpop::Prover,
     failed::Failed,
-    held::Held,
+    moment::now,
     pkce::{Pkce, random},
     record::{Keeping, Record},
     registration::{Registered, register},
     scopes::Known,
     settings::{Grant, IdentityProvider},
     tokens::{Asking, JWT_BEARER, Tokens, exchange_identity},
+    turn::Turn,
 };
 use crate::{
     client::{
         Challenge, ErrorKind, Http, Identity, ResourceMetadata, error::Boxed, transport::Token,
     },
     excerpt::one_line,
-    web::{Agent, Endpoint},
+    web::{Agent, Endpoint, without_secrets},
 };
 
 /// How often more scopes are asked for because of one operation (AUTH-C-34).
 const STEPS: u8 = 2;
+
+/// A token is new for so long: if the server does not take it, another would not help.
+const NEW: Duration = Duration::from_secs(60);
 
 /// The access tokens of one server.
 pub(crate) struct Authorizer {
@@ -47,10 +57,12 @@ pub(crate) struct Authorizer {
     agent: Agent,
     trust: Trust,
     keeping: Keeping,
-    held: Held,
     /// What requests are sent with.
     current: Mutex<Option<Arc<Access>>>,
-    /// Only one at a time finds out more.
+    /// How often an operation wanted more scopes, in a row.
+    steps: Mutex<HashMap<String, u8>>,
+    /// Only one at a time finds out more, of all connections to the server.
+    turn: Arc<Turn>,
     known: tokio::sync::Mutex<Inner>,
 }
 
@@ -59,6 +71,9 @@ struct Access {
     token: Token,
     prover: Option<Arc<Prover>>,
     origin: Origin,
+    since: Instant,
+    /// From when on it had better be renewed, in seconds since 1970.
+    renewed_at: Option<u64>,
     /// The server took it at least once.
     accepted: AtomicBool,
 }
@@ -75,10 +90,30 @@ enum Origin {
 struct Inner {
     is_loaded: bool,
     record: Option<Record>,
+    /// The access token that was in the store when we last looked.
+    stored: Option<Secret>,
     /// By their names.
     issuers: HashMap<String, Issuer>,
-    /// How often an operation wanted more scopes.
-    steps: HashMap<String, u8>,
+}
+
+/// What is known, for whose turn it is.
+struct Knowing<'a> {
+    inner: MutexGuard<'a, Inner>,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl Deref for Knowing<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl DerefMut for Knowing<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        &mut self.inner
+    }
 }
 
 /// Who gives tokens for the server, and how it is called there.
@@ -91,10 +126,12 @@ struct Party {
 
 impl Authorizer {
     pub(crate) fn new(oauth: OAuth, http: Http, server: Endpoint) -> Self {
+        let place = server.place();
         Self {
+            turn: oauth.turns.of(&place),
             keeping: Keeping {
                 store: oauth.store.clone(),
-                server: server.place(),
+                server: place,
             },
             agent: http.agent(false),
             trust: Trust {
@@ -103,19 +140,30 @@ impl Authorizer {
             oauth,
             http,
             server,
-            held: Held::default(),
             current: Mutex::default(),
+            steps: Mutex::default(),
             known: tokio::sync::Mutex::default(),
         }
     }
 
     /// How long a person was waited for, all in all.
     pub(crate) fn held(&self) -> Duration {
-        self.held.total()
+        self.turn.held.total()
     }
 
     /// The token for the next request, if there is one.
-    pub(crate) async fn token(&self) -> Result<Option<Token>, Boxed> {
+    pub(crate) async fn token(self: &Arc<Self>) -> Result<Option<Token>, Boxed> {
+        // Whoever has one need not wait for those who want another.
+        if let Some(access) = self.current()
+            && access.renewed_at.is_none_or(|at| now() < at)
+        {
+            return Ok(Some(access.token.clone()));
+        }
+        let me = self.clone();
+        Ok(to_the_end(async move { me.next_token().await }).await?)
+    }
+
+    async fn next_token(&self) -> Result<Option<Token>, Failed> {
         let mut known = self.known().await?;
         let stale = known.record.as_ref().filter(|record| record.is_stale());
         if let Some(stale) = stale.cloned() {
@@ -132,11 +180,30 @@ impl Authorizer {
 
     /// Another token than the one that was refused, for an operation such as `tools/call order`.
     pub(crate) async fn another(
-        &self,
+        self: &Arc<Self>,
         refused: Option<&Token>,
         challenge: &Challenge,
         operation: &str,
     ) -> Result<Token, Boxed> {
+        let (me, refused) = (self.clone(), refused.cloned());
+        let (challenge, operation) = (challenge.clone(), operation.to_owned());
+        let given_up = CancellationToken::new();
+        let _waiting = given_up.clone().drop_guard();
+        let another = async move {
+            me.met(refused.as_ref(), &challenge, &operation, &given_up)
+                .await
+        };
+        Ok(to_the_end(another).await?)
+    }
+
+    async fn met(
+        &self,
+        refused: Option<&Token>,
+        challenge: &Challenge,
+        operation: &str,
+        given_up: &CancellationToken,
+    ) -> Result<Token, Failed> {
+        let failures = self.turn.failures();
         let mut known = self.known().await?;
         let wants_more = challenge.status == 403;
         let mut may_renew = !wants_more;
@@ -145,22 +212,30 @@ impl Authorizer {
             if Some(&access.token) != refused {
                 return Ok(access.token.clone());
             }
-            if !wants_more && !access.accepted.load(Relaxed) {
+            let is_new = access.since.elapsed() < NEW;
+            if !wants_more && is_new && !access.accepted.load(Relaxed) {
                 match access.origin {
-                    Origin::SignedIn => return Err(self.unwelcome(&known).into()),
+                    Origin::SignedIn => return Err(self.unwelcome(&known)),
                     Origin::Refreshed => may_renew = false,
                     Origin::Stored => {}
                 }
             }
         }
+        let challenges = &challenge.www_authenticate;
+        if let Some(why) = self.turn.failed_since(failures, challenges) {
+            return Err(Failed::new(why));
+        }
+        if given_up.is_cancelled() {
+            return Err(forsaken());
+        }
         let said = challenge.bearer().unwrap_or_default();
         if wants_more {
-            known.step(operation, &said.scopes)?;
+            self.step(&known, operation, &said.scopes)?;
         }
         if let Grant::Stored = self.oauth.grant {
             return self.stored(&mut known, may_renew).await;
         }
-        let party = self.find(&mut known, &challenge.www_authenticate).await?;
+        let party = self.find(&mut known, challenges).await?;
         self.part_from_others(&mut known, &party).await;
         if may_renew
             && let Some(record) = known.record.clone()
@@ -169,31 +244,53 @@ impl Authorizer {
             return Ok(token);
         }
         let record = self
-            .sign_in_for(&known, &party, &said.scopes, said.dpop)
-            .await?;
-        Ok(self.keep(&mut known, record, Origin::SignedIn).await?)
+            .sign_in_for(&known, &party, &said.scopes, said.dpop, given_up)
+            .await;
+        if let Err(failed) = &record
+            && !given_up.is_cancelled()
+        {
+            self.turn.failed(challenges, failed.to_string());
+        }
+        self.keep(&mut known, record?, Origin::SignedIn).await
     }
 
     /// Another token without asking anybody.
-    async fn stored(&self, known: &mut Inner, may_renew: bool) -> Result<Token, Boxed> {
+    async fn stored(&self, known: &mut Inner, may_renew: bool) -> Result<Token, Failed> {
         let Some(record) = known.record.clone() else {
-            return Err(Failed::new("nobody is signed in").into());
+            return Err(Failed::new("nobody is signed in"));
         };
         if may_renew && let Some(token) = self.renewed(known, &record).await? {
             return Ok(token);
         }
         let message = "what was signed in for is not enough, or no longer good: sign in again";
-        Err(Failed::new(message).into())
+        Err(Failed::new(message))
     }
 
     /// Signs in, whether or not the server wants it by now.
-    pub(crate) async fn sign_in(&self, challenges: &[String]) -> Result<SignedIn, Boxed> {
-        let mut known = self.known().await?;
+    pub(crate) async fn sign_in(
+        self: &Arc<Self>,
+        challenges: &[String],
+    ) -> Result<SignedIn, Boxed> {
+        let (me, challenges) = (self.clone(), challenges.to_vec());
+        let given_up = CancellationToken::new();
+        let _waiting = given_up.clone().drop_guard();
+        let signed_in = async move { me.signed_in(&challenges, &given_up).await };
+        Ok(to_the_end(signed_in).await?)
+    }
+
+    async fn signed_in(
+        &self,
+        challenges: &[String],
+        given_up: &CancellationToken,
+    ) -> Result<SignedIn, Failed> {
+        // Whatever is wrong with what is stored, something else will take its place.
+        let mut known = self.turn().await;
+        self.look_up_if_possible(&mut known).await;
         let party = self.find(&mut known, challenges).await?;
         self.part_from_others(&mut known, &party).await;
         let said = Challenge::of(401, challenges).bearer().unwrap_or_default();
         let record = self
-            .sign_in_for(&known, &party, &said.scopes, said.dpop)
+            .sign_in_for(&known, &party, &said.scopes, said.dpop, given_up)
             .await?;
         let signed_in = SignedIn {
             issuer: record.issuer.clone(),
@@ -208,14 +305,31 @@ impl Authorizer {
 
     /// Forgets the tokens; whether there were any.
     pub(crate) async fn sign_out(&self) -> Result<bool, Boxed> {
-        let mut known = self.known().await?;
+        let mut known = self.turn().await;
+        let is_there = match self.keeping.record().await {
+            Ok(record) => record.is_some(),
+            // There is something, whatever it is.
+            Err(_) => true,
+        };
         self.keeping.forget().await?;
         *self.current_slot() = None;
-        Ok(known.record.take().is_some())
+        known.stored = None;
+        Ok(known.record.take().is_some() || is_there)
     }
 
     /// A response came: what there is to learn from it.
-    pub(crate) fn heard(&self, status: StatusCode, token: &Token) {
+    pub(crate) fn heard(
+        &self,
+        status: StatusCode,
+        token: &Token,
+        operation: impl FnOnce() -> String,
+    ) {
+        if status.is_success() {
+            let mut steps = self.steps();
+            if !steps.is_empty() {
+                steps.remove(&operation());
+            }
+        }
         if status != StatusCode::UNAUTHORIZED
             && let Some(access) = self.current()
             && access.token == *token
@@ -224,16 +338,49 @@ impl Authorizer {
         }
     }
 
-    /// What is known; with what was stored, from the first time on.
-    async fn known(&self) -> Result<MutexGuard<'_, Inner>, Failed> {
-        let mut known = self.known.lock().await;
-        if !known.is_loaded {
-            if let Some(record) = self.keeping.record().await? {
-                self.adopt(&mut known, record, Origin::Stored)?;
-            }
-            known.is_loaded = true;
+    /// What is known, once it is one's turn; with what was stored.
+    async fn known(&self) -> Result<Knowing<'_>, Failed> {
+        let mut known = self.turn().await;
+        match known.is_loaded {
+            // What was there is good enough.
+            true => self.look_up_if_possible(&mut known).await,
+            false => self.look_up(&mut known).await?,
         }
         Ok(known)
+    }
+
+    async fn turn(&self) -> Knowing<'_> {
+        let turn = self.turn.lock.lock().await;
+        Knowing {
+            inner: self.known.lock().await,
+            _turn: turn,
+        }
+    }
+
+    async fn look_up_if_possible(&self, known: &mut Inner) {
+        if let Err(failed) = self.look_up(known).await {
+            tracing::warn!(server = self.keeping.server, %failed, "the store was not asked");
+        }
+    }
+
+    /// Looks at what is stored: others may have renewed the token since, or signed in, or out.
+    async fn look_up(&self, known: &mut Inner) -> Result<(), Failed> {
+        let record = self.keeping.record().await?;
+        known.is_loaded = true;
+        let stored = record.as_ref().map(|record| record.access_token.clone());
+        if stored == known.stored {
+            return Ok(());
+        }
+        known.stored = stored;
+        known.record = None;
+        *self.current_slot() = None;
+        if let Some(record) = record
+            && let Err(failed) = self.adopt(known, record, Origin::Stored)
+        {
+            let server = &self.keeping.server;
+            tracing::warn!(server, %failed, "the tokens that are stored cannot be used");
+        }
+        Ok(())
     }
 
     /// Who gives tokens for this server (AUTH-C-01).
@@ -243,7 +390,7 @@ impl Authorizer {
             // LAUTH-C-05
             Err(error)
                 if self.oauth.older
-                    && matches!(error.kind(), ErrorKind::Status(_))
+                    && matches!(error.kind(), ErrorKind::Status(status) if is_nothing(*status))
                     && !names_metadata(challenges) =>
             {
                 None
@@ -253,6 +400,7 @@ impl Authorizer {
         let Some(metadata) = metadata else {
             let origin = &self.server.origin;
             let issuer = Issuer::of_origin(&self.agent, origin, self.trust).await?;
+            known.issuers.insert(issuer.issuer.clone(), issuer.clone());
             return Ok(Party {
                 issuer,
                 resource: canonical(&self.server),
@@ -260,10 +408,7 @@ impl Authorizer {
             });
         };
         let name = self.choose(known, &metadata.authorization_servers)?;
-        let issuer = match known.issuers.get(&name) {
-            Some(issuer) => issuer.clone(),
-            None => Issuer::discover(&self.agent, &name, self.trust).await?,
-        };
+        let issuer = Issuer::discover(&self.agent, &name, self.trust).await?;
         known.issuers.insert(name, issuer.clone());
         Ok(Party {
             issuer,
@@ -295,6 +440,7 @@ impl Authorizer {
         let is_other = |record: &mut Record| record.issuer != party.issuer.issuer;
         if known.record.take_if(is_other).is_some() {
             *self.current_slot() = None;
+            known.stored = None;
             if let Err(failed) = self.keeping.forget().await {
                 tracing::warn!(%failed, "tokens of another authorization server were not forgotten");
             }
@@ -306,8 +452,17 @@ impl Authorizer {
         let renewed = self.renew(known, record).await;
         match renewed {
             // Whoever gave it does not know it any more.
-            Err(failed) if failed.code.is_some() => self.tell_not_renewed(&failed),
-            Err(failed) => return Err(failed),
+            Err(failed) if failed.is_final() => {
+                self.tell_not_renewed(&failed);
+                if failed.code.as_deref() == Some("invalid_client") {
+                    self.keeping.forget_registered(&record.issuer).await;
+                }
+            }
+            Err(failed) => {
+                // Its endpoints may have moved.
+                known.issuers.remove(&record.issuer);
+                return Err(failed);
+            }
             Ok(Some(token)) => return Ok(Some(token)),
             Ok(None) => {}
         }
@@ -329,10 +484,13 @@ impl Authorizer {
         };
         let issuer = match known.issuers.get(&record.issuer) {
             Some(issuer) => issuer.clone(),
+            None if record.is_own => {
+                Issuer::of_origin(&self.agent, &self.server.origin, self.trust).await?
+            }
             None => Issuer::discover(&self.agent, &record.issuer, self.trust).await?,
         };
         known.issuers.insert(record.issuer.clone(), issuer.clone());
-        let Some(client) = self.client_named(&record.client_id, &issuer).await? else {
+        let Some(client) = self.client_of(record, &issuer)? else {
             return Ok(None);
         };
         let prover = self.current().and_then(|access| access.prover.clone());
@@ -365,20 +523,15 @@ impl Authorizer {
     }
 
     /// The registration under which tokens were given.
-    async fn client_named(
-        &self,
-        id: &str,
-        issuer: &Issuer,
-    ) -> Result<Option<Registration>, Failed> {
+    fn client_of(&self, record: &Record, issuer: &Issuer) -> Result<Option<Registration>, Failed> {
+        let id = &record.client_id;
         if let Some(client) = self.configured(issuer)? {
-            return Ok(Some(client).filter(|client| client.id == id));
+            return Ok(Some(client).filter(|client| client.id == *id));
         }
-        if self.oauth.metadata_url.as_deref() == Some(id) {
+        if self.oauth.metadata_url.as_ref() == Some(id) {
             return Ok(Some(Registration::public(id)));
         }
-        let registered = self.keeping.registered(&issuer.issuer).await?;
-        let registered = registered.filter(|registered| registered.client_id == id);
-        Ok(registered.map(|registered| registered.registration()))
+        Ok(record.registered.as_ref().map(Registered::registration))
     }
 
     /// Gets tokens, whoever has to be asked for that.
@@ -388,6 +541,7 @@ impl Authorizer {
         party: &Party,
         challenged: &[String],
         bound: bool,
+        given_up: &CancellationToken,
     ) -> Result<Record, Failed> {
         let issuer = &party.issuer;
         let metadata = party.metadata.as_ref();
@@ -416,8 +570,15 @@ impl Authorizer {
             scopes: scopes.join(" "),
             prover: prover.as_deref(),
         };
-        let (client_id, tokens) = match &self.oauth.grant {
-            Grant::Person(redirect) => self.ask_person(&**redirect, &asked, &scopes).await?,
+        let Given {
+            client_id,
+            registered,
+            tokens,
+        } = match &self.oauth.grant {
+            Grant::Person(redirect) => {
+                let person = self.ask_person(&**redirect, &asked, &scopes, given_up);
+                person.await?
+            }
             Grant::Program => {
                 let grant = ("grant_type", "client_credentials");
                 self.ask_alone(&asked, &[grant]).await?
@@ -433,15 +594,11 @@ impl Authorizer {
             Grant::Enterprise(provider) => self.ask_enterprise(provider, &asked).await?,
             Grant::Stored => return Err(Failed::new("nobody is asked to sign in")),
         };
-        if bound && !tokens.is_bound() {
-            return Err(Failed::new(format!(
-                "{} gave a token that is good without a key, and the server wants one that is not",
-                issuer.shown()
-            )));
-        }
         Ok(Record {
             issuer: issuer.issuer.clone(),
             client_id,
+            registered,
+            is_own: metadata.is_none(),
             resource: party.resource.clone(),
             scopes,
             granted: tokens.granted(),
@@ -473,7 +630,8 @@ impl Authorizer {
         redirect: &dyn Redirect,
         asked: &Asked<'_>,
         scopes: &[String],
-    ) -> Result<(String, Tokens), Failed> {
+        given_up: &CancellationToken,
+    ) -> Result<Given, Failed> {
         let issuer = &asked.party.issuer;
         let endpoint = issuer.authorization_endpoint()?;
         let registered = self.keeping.registered(&issuer.issuer).await?;
@@ -482,7 +640,7 @@ impl Authorizer {
         let visit = visit.map_err(|error| Failed::new("nobody can sign in").caused_by(error))?;
         let redirect_uri = visit.redirect_uri().to_owned();
         check_redirect(&redirect_uri)?;
-        let client = self.client(issuer, registered, &redirect_uri).await?;
+        let (client, registered) = self.client(issuer, registered, &redirect_uri).await?;
         let (pkce, state) = (Pkce::new()?, random()?);
         let expected = Expected::new(state.clone(), issuer);
         let mut params = vec![
@@ -510,8 +668,13 @@ impl Authorizer {
             "a person is asked to sign in"
         );
         let back = {
-            let _held = self.held.begin();
-            timeout(self.oauth.patience, visit.send(sign_in)).await
+            let _held = self.turn.held.begin();
+            let waiting = timeout(self.oauth.patience, visit.send(sign_in));
+            tokio::select! {
+                biased;
+                () = given_up.cancelled() => return Err(forsaken()),
+                back = waiting => back,
+            }
         };
         let back = back.map_err(|_| {
             let patience = self.oauth.patience;
@@ -534,15 +697,15 @@ impl Authorizer {
         {
             self.keeping.forget_registered(&issuer.issuer).await;
         }
-        Ok((client.id, tokens?))
+        Ok(Given {
+            client_id: client.id,
+            registered,
+            tokens: tokens?,
+        })
     }
 
     /// Gets tokens without a person.
-    async fn ask_alone(
-        &self,
-        asked: &Asked<'_>,
-        grant: &[(&str, &str)],
-    ) -> Result<(String, Tokens), Failed> {
+    async fn ask_alone(&self, asked: &Asked<'_>, grant: &[(&str, &str)]) -> Result<Given, Failed> {
         let issuer = &asked.party.issuer;
         let none = || Failed::new(format!("this program is not known to {}", issuer.shown()));
         let client = self.configured(issuer)?.ok_or_else(none)?;
@@ -552,7 +715,11 @@ impl Authorizer {
             params.push(("scope", &asked.scopes));
         }
         let tokens = self.asking(asked, &client).ask(&params).await?;
-        Ok((client.id, tokens))
+        Ok(Given {
+            client_id: client.id,
+            registered: None,
+            tokens,
+        })
     }
 
     /// Has an identity provider vouch for the person.
@@ -560,7 +727,7 @@ impl Authorizer {
         &self,
         provider: &IdentityProvider,
         asked: &Asked<'_>,
-    ) -> Result<(String, Tokens), Failed> {
+    ) -> Result<Given, Failed> {
         let Party {
             issuer, resource, ..
         } = asked.party;
@@ -596,23 +763,25 @@ impl Authorizer {
         }
     }
 
-    /// How an authorization server knows this client (AUTH-C-12, AUTH-C-13).
+    /// How an authorization server knows this client (AUTH-C-12, AUTH-C-13), and if it had to
+    /// register for that, what came of it.
     async fn client(
         &self,
         issuer: &Issuer,
         registered: Option<Registered>,
         redirect_uri: &str,
-    ) -> Result<Registration, Failed> {
+    ) -> Result<(Registration, Option<Registered>), Failed> {
         if let Some(client) = self.configured(issuer)? {
-            return Ok(client);
+            return Ok((client, None));
         }
         if let Some(url) = &self.oauth.metadata_url
             && issuer.client_id_metadata_document_supported
         {
-            return Ok(Registration::public(url));
+            check_document(url)?;
+            return Ok((Registration::public(url), None));
         }
         if let Some(registered) = registered.filter(|known| known.is_good_for(redirect_uri)) {
-            return Ok(registered.registration());
+            return Ok((registered.registration(), Some(registered)));
         }
         let Some(endpoint) = issuer
             .registration_endpoint
@@ -630,7 +799,7 @@ impl Authorizer {
         self.keeping
             .keep_registered(&issuer.issuer, &registered)
             .await;
-        Ok(registered.registration())
+        Ok((registered.registration(), Some(registered)))
     }
 
     /// What the caller says of an authorization server.
@@ -663,7 +832,9 @@ impl Authorizer {
         record: Record,
         origin: Origin,
     ) -> Result<Token, Failed> {
-        self.keeping.keep(&record).await;
+        if self.keeping.keep(&record).await {
+            known.stored = Some(record.access_token.clone());
+        }
         self.adopt(known, record, origin)
     }
 
@@ -683,6 +854,8 @@ impl Authorizer {
             token: token.clone(),
             prover,
             origin,
+            since: Instant::now(),
+            renewed_at: record.is_renewed_at(),
             accepted: AtomicBool::new(false),
         }));
         known.record = Some(record);
@@ -696,6 +869,39 @@ impl Authorizer {
             "the server does not take the token that {} gave for it just now",
             one_line(issuer.as_bytes())
         ))
+    }
+
+    /// An operation wants more scopes.
+    ///
+    /// # Errors
+    /// If that leads nowhere (AUTH-C-34).
+    fn step(&self, known: &Inner, operation: &str, scopes: &[String]) -> Result<(), Failed> {
+        /// Names are the caller's, and should not be kept without end.
+        const OPERATIONS: usize = 1000;
+        let record = known.record.as_ref();
+        if record.is_some_and(|record| record.allows(scopes)) {
+            let message = "the server wants scopes for it that the token has";
+            return Err(Failed::new(message));
+        }
+        let mut all = self.steps();
+        if all.len() >= OPERATIONS {
+            all.clear();
+        }
+        let steps = all.entry(operation.to_owned()).or_default();
+        match *steps < STEPS {
+            true => {
+                *steps += 1;
+                Ok(())
+            }
+            false => Err(Failed::new(format!(
+                "the server wants more for {}, although it was asked for {STEPS} times already",
+                one_line(operation.as_bytes())
+            ))),
+        }
+    }
+
+    fn steps(&self) -> std::sync::MutexGuard<'_, HashMap<String, u8>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn current(&self) -> Option<Arc<Access>> {
@@ -714,37 +920,35 @@ struct Asked<'a> {
     prover: Option<&'a Prover>,
 }
 
-impl Inner {
-    /// An operation wants more scopes.
-    ///
-    /// # Errors
-    /// If that leads nowhere (AUTH-C-34).
-    fn step(&mut self, operation: &str, scopes: &[String]) -> Result<(), Failed> {
-        if self
-            .record
-            .as_ref()
-            .is_some_and(|record| record.allows(scopes))
-        {
-            let message = "the server wants scopes for it that the token has";
-            return Err(Failed::new(message));
-        }
-        /// Names are the caller's, and should not be kept without end.
-        const OPERATIONS: usize = 1000;
-        if self.steps.len() >= OPERATIONS {
-            self.steps.clear();
-        }
-        let steps = self.steps.entry(operation.to_owned()).or_default();
-        match *steps < STEPS {
-            true => {
-                *steps += 1;
-                Ok(())
-            }
-            false => Err(Failed::new(format!(
-                "the server wants more for {}, although it was asked for {STEPS} times already",
-                one_line(operation.as_bytes())
-            ))),
-        }
+/// What came of it.
+struct Given {
+    client_id: String,
+    registered: Option<Registered>,
+    tokens: Tokens,
+}
+
+/// Does something to its end, even if nobody waits for it any more: a token that renews others is
+/// good once, and what it brought must not be lost.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Failed>> + Send + 'static,
+) -> Result<T, Failed> {
+    match tokio::spawn(work.in_current_span()).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(Failed::new("this program ends").caused_by(error)),
+        },
     }
+}
+
+/// The error that nobody hears.
+fn forsaken() -> Failed {
+    Failed::new("nobody waits for it any more")
+}
+
+/// Whether a status says that there is nothing, and not that there is something wrong.
+fn is_nothing(status: u16) -> bool {
+    (400..500).contains(&status) && ![408, 429].contains(&status)
 }
 
 fn names_metadata(challenges: &[String]) -> bool {
@@ -776,6 +980,19 @@ fn check_redirect(uri: &str) -> Result<(), Failed> {
         false => Err(Failed::new(format!(
             "people cannot come back to {}: it must be https, or on this machine",
             one_line(uri.as_bytes())
+        ))),
+    }
+}
+
+/// A document about this client has to be found by others (AUTH-C-15).
+fn check_document(url: &str) -> Result<(), Failed> {
+    let is_good = !url.contains('#')
+        && Endpoint::parse(url).is_ok_and(|place| place.is_secure() && place.uri.path() != "/");
+    match is_good {
+        true => Ok(()),
+        false => Err(Failed::new(format!(
+            "the document about this client cannot be at {}: it must be https, with a path",
+            one_line(without_secrets(url).as_bytes())
         ))),
     }
 }

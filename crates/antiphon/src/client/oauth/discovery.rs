@@ -1,6 +1,6 @@
 //! [`Issuer`]: an authorization server, by what it publishes about itself.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::{Deserialize, Deserializer};
 
 use super::failed::Failed;
@@ -155,6 +155,11 @@ impl Trust {
             let url = one_line(without_secrets(url).as_bytes());
             Failed::new(format!("{url} is not used: {why}"))
         };
+        // It is shown to people, and given to other programs.
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);
+        if !url.bytes().all(is_plain) {
+            return Err(refused("it must be plain ASCII, without a fragment"));
+        }
         let endpoint = Endpoint::parse(url).map_err(|why| refused(&why))?;
         match endpoint.is_loopback() {
             true if self.is_here => Ok(endpoint),
@@ -181,9 +186,13 @@ async fn first(
     headers: HeaderMap,
     trust: Trust,
 ) -> Result<Option<Issuer>, Failed> {
+    let mut ill = None;
     for place in places {
         trust.endpoint(place)?;
         let answer = agent.get(place, headers.clone()).await?;
+        if answer.status.is_server_error() || answer.status == StatusCode::TOO_MANY_REQUESTS {
+            ill = ill.or(Some(answer.status));
+        }
         // What is no metadata is a page for people more often than not.
         if answer.status.is_success()
             && let Ok(issuer) = answer.json::<Issuer>()
@@ -191,7 +200,11 @@ async fn first(
             return Ok(Some(issuer));
         }
     }
-    Ok(None)
+    match ill {
+        // There may be something, another time.
+        Some(status) => Err(Failed::new(format!("it answered {status}"))),
+        None => Ok(None),
+    }
 }
 
 /// A flag; what is nothing is not set.
@@ -231,6 +244,10 @@ mod tests {
             (true, "javascript:alert(1)", false),
             (true, "data:text/html,x", false),
             (true, "https://user:canary@as.example/", false),
+            (true, "https://as.example/a#b", false),
+            (true, "https://as.example/a\"b", false),
+            (true, "https://as.example/\u{202e}", false),
+            (true, "https://as.example/\u{7f}", false),
         ] {
             let used = Trust { is_here }.endpoint(url);
             assert_eq!(used.is_ok(), is_used, "{url}");

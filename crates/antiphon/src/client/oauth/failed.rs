@@ -27,6 +27,18 @@ impl Failed {
         self
     }
 
+    /// Whether whoever was asked will say the same the next time.
+    pub(super) fn is_final(&self) -> bool {
+        const PASSING: [&str; 4] = [
+            "temporarily_unavailable",
+            "server_error",
+            "slow_down",
+            "use_dpop_nonce",
+        ];
+        let code = self.code.as_deref();
+        code.is_some_and(|code| !PASSING.contains(&code))
+    }
+
     /// The same, with what it happened to before it.
     pub(super) fn during(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);

@@ -1,6 +1,13 @@
 //! [`Loopback`]: people sign in with a browser on the machine that this program runs on.
 
-use std::{convert::Infallible, fmt, io, net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    fmt, io,
+    net::Ipv4Addr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{
@@ -11,8 +18,7 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::JoinSet,
+    task::{AbortHandle, JoinSet},
 };
 
 use super::{Redirect, SignIn, Visit};
@@ -28,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// As many browsers as are listened to at once.
 const VISITORS: usize = 16;
+
+/// How long to wait before another one is let in after that failed.
+const BREATH: Duration = Duration::from_millis(100);
 
 type Show = Arc<dyn Fn(&SignIn) + Send + Sync>;
 
@@ -136,36 +145,52 @@ impl Visit for LoopbackVisit {
                     Err(error) => return Err(error.into()),
                 }
             }
-            Ok(answered(&self.listener, Arc::new(sign_in)).await?)
+            Ok(answered(&self.listener, sign_in).await)
         })
     }
 }
 
 /// Waits for a browser to come with the answer. Whoever comes with anything else is told so.
-async fn answered(listener: &TcpListener, sign_in: Arc<SignIn>) -> io::Result<String> {
-    let (answers, mut answer) = mpsc::channel(1);
+async fn answered(listener: &TcpListener, sign_in: SignIn) -> String {
+    let awaited = Arc::new(Awaited {
+        sign_in,
+        answer: OnceLock::new(),
+    });
     let mut visitors = JoinSet::new();
+    let mut order = VecDeque::new();
     loop {
         tokio::select! {
-            accepted = listener.accept(), if visitors.len() < VISITORS => {
-                // One that left at once is no reason to give up.
-                if let Ok((stream, _)) = accepted {
-                    visitors.spawn(serve(stream, sign_in.clone(), answers.clone()));
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    order.push_back(visitors.spawn(serve(stream, awaited.clone())));
+                    // Who says nothing must not keep others from being heard.
+                    if order.len() > VISITORS && let Some(first) = order.pop_front() {
+                        first.abort();
+                    }
                 }
-            }
-            Some(_) = visitors.join_next() => {}
-            Some(url) = answer.recv() => {
-                // Whoever brought it is still being thanked.
-                _ = tokio::time::timeout(PATIENCE, visitors.join_next()).await;
-                return Ok(url);
+                // One that left at once is no reason to give up. There may be no room for more.
+                Err(_) => tokio::time::sleep(BREATH).await,
+            },
+            // Whoever brought the answer has been thanked by then.
+            Some(_) = visitors.join_next() => {
+                order.retain(|visitor: &AbortHandle| !visitor.is_finished());
+                if let Some(answer) = awaited.answer.get() {
+                    return answer.clone();
+                }
             }
         }
     }
 }
 
-async fn serve(stream: TcpStream, sign_in: Arc<SignIn>, answers: mpsc::Sender<String>) {
+/// What is waited for.
+struct Awaited {
+    sign_in: SignIn,
+    answer: OnceLock<String>,
+}
+
+async fn serve(stream: TcpStream, awaited: Arc<Awaited>) {
     let service = service_fn(|request: Request<Incoming>| {
-        let response = respond(&request, &sign_in, &answers);
+        let response = respond(&request, &awaited);
         async move { Ok::<_, Infallible>(response) }
     });
     let serving = http1::Builder::new()
@@ -176,22 +201,18 @@ async fn serve(stream: TcpStream, sign_in: Arc<SignIn>, answers: mpsc::Sender<St
     _ = tokio::time::timeout(PATIENCE, serving).await;
 }
 
-fn respond(
-    request: &Request<Incoming>,
-    sign_in: &SignIn,
-    answers: &mpsc::Sender<String>,
-) -> Response<Payload> {
+fn respond(request: &Request<Incoming>, awaited: &Awaited) -> Response<Payload> {
     let url = request.uri().to_string();
     if request.method() != Method::GET || request.uri().path() != PATH {
         return page(StatusCode::NOT_FOUND, "There is nothing here.");
     }
     // What another page made up is not for us (AUTH-C-56).
-    if !sign_in.is_answered_by(&url) {
+    if !awaited.sign_in.is_answered_by(&url) {
         let text = "This is not what was waited for. Go back to the program and begin again.";
         return page(StatusCode::BAD_REQUEST, text);
     }
     // A browser may come twice.
-    _ = answers.try_send(url);
+    _ = awaited.answer.set(url);
     page(
         StatusCode::OK,
         "Done. You can close this page and go back to the program.",

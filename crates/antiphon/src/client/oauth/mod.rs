@@ -25,6 +25,7 @@ mod signed_in;
 mod signing;
 mod store;
 mod tokens;
+mod turn;
 
 pub(crate) use authorizer::Authorizer;
 pub(crate) use dpop::{DPOP, Prover};

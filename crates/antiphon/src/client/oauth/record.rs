@@ -13,6 +13,13 @@ pub(super) struct Record {
     pub(super) issuer: String,
     /// As whom they were given.
     pub(super) client_id: String,
+    /// How it is known by that, if it registered on the way: another registration may take the
+    /// place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) registered: Option<Registered>,
+    /// The server is its own authorization server, and may publish nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_own: bool,
     /// What they are for.
     pub(super) resource: String,
     /// What was asked for, all in all.
@@ -39,11 +46,18 @@ impl Record {
             && granted.is_some_and(|granted| scopes.iter().all(|scope| granted.contains(scope)))
     }
 
-    /// Whether the access token will not do for another request.
-    pub(super) fn is_stale(&self) -> bool {
+    /// From when on, in seconds since 1970, the access token had better be renewed. Without a way
+    /// to do so it is used up: the server says when it is worth nothing.
+    pub(super) fn is_renewed_at(&self) -> Option<u64> {
         /// On its way a token grows older, and clocks differ.
         const MARGIN: u64 = 10;
-        self.expires_at.is_some_and(|at| at <= now() + MARGIN)
+        let at = self.expires_at?.saturating_sub(MARGIN);
+        self.refresh_token.is_some().then_some(at)
+    }
+
+    /// Whether the access token had better be renewed before another request.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_renewed_at().is_some_and(|at| at <= now())
     }
 }
 
@@ -63,9 +77,10 @@ impl Keeping {
         self.read(&self.tokens()).await
     }
 
-    /// Keeps a record. One that cannot be kept is still good for this connection.
-    pub(super) async fn keep(&self, record: &Record) {
-        self.write(&self.tokens(), record).await;
+    /// Keeps a record; whether that worked. One that cannot be kept is still good for this
+    /// connection.
+    pub(super) async fn keep(&self, record: &Record) -> bool {
+        self.write(&self.tokens(), record).await
     }
 
     pub(super) async fn forget(&self) -> Result<(), Failed> {
@@ -100,14 +115,15 @@ impl Keeping {
         }))
     }
 
-    async fn write<T: Serialize>(&self, key: &str, value: &T) {
+    async fn write<T: Serialize>(&self, key: &str, value: &T) -> bool {
         let saved = match serde_json::to_string(value) {
             Ok(text) => self.store.save(key, &text.into()).await,
             Err(error) => Err(error.into()),
         };
-        if let Err(error) = saved {
+        if let Err(error) = &saved {
             tracing::warn!(key, %error, "a token or registration could not be stored");
         }
+        saved.is_ok()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::client::{Identity, Pending, error::Boxed};
 /// Sends a person to where they sign in, and takes them back.
 ///
 /// [`Loopback`](super::Loopback) is for programs on the person's own machine, [`Callback`] for hosts
-/// that have a page, or a scheme, of their own to come back to.
+/// that have a page of their own to come back to.
 pub trait Redirect: Send + Sync + 'static {
     /// Gets ready to take somebody back. `known` is the address that was registered the last time,
     /// which is the best one if it can still be had.

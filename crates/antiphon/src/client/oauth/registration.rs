@@ -82,7 +82,7 @@ impl Registration {
 }
 
 /// A client that was registered on the way (RFC 7591), as it is stored by its issuer.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registered {
     pub(super) client_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub(super) struct Registered {
     token_endpoint_auth_method: Option<Method>,
     /// 0 is never.
     #[serde(default)]
-    client_secret_expires_at: u64,
+    client_secret_expires_at: Option<u64>,
     /// Where people come back to. It is what we asked for, whatever the answer says.
     #[serde(default)]
     pub(super) redirect_uri: String,
@@ -100,7 +100,7 @@ pub(super) struct Registered {
 impl Registered {
     /// Whether it is still good for people who come back there.
     pub(super) fn is_good_for(&self, redirect_uri: &str) -> bool {
-        let expires = self.client_secret_expires_at;
+        let expires = self.client_secret_expires_at.unwrap_or(0);
         self.redirect_uri == redirect_uri && (expires == 0 || expires > now())
     }
 
@@ -151,7 +151,7 @@ pub(super) async fn register(
     let answer = agent.post(endpoint, headers, body).await;
     let answer = answer.map_err(|error| Failed::from(error).during(&about))?;
     if !answer.status.is_success() {
-        return Err(refusal(&answer).during(&about));
+        return Err(refusal(&answer, &[]).during(&about));
     }
     // What stands in it may be a secret, so nothing of it is told.
     let mut registered: Registered = answer.json().map_err(|_| {

@@ -26,7 +26,12 @@ impl Known<'_> {
             false => &[self.offered],
         };
         let mut wanted = Vec::new();
-        for scope in all.iter().copied().flatten() {
+        for scope in all
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|scope| is_scope(scope))
+        {
             if !wanted.contains(scope) {
                 wanted.push(scope.clone());
             }
@@ -37,6 +42,12 @@ impl Known<'_> {
         }
         wanted
     }
+}
+
+/// Whether it is the name of a scope (RFC 6749, 3.3). What is none is shown to nobody.
+pub(super) fn is_scope(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 #[cfg(test)]

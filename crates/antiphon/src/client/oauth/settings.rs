@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use super::{MemoryTokens, Redirect, Registration, Secret, TokenStore};
+use super::{MemoryTokens, Redirect, Registration, Secret, TokenStore, turn::Turns};
 use crate::client::{Pending, error::Boxed};
 
 /// How a client gets the access tokens of one server, or of many: by OAuth 2.1, as the server
@@ -23,7 +23,9 @@ use crate::client::{Pending, error::Boxed};
 /// token, and later ones use it too. Tokens are renewed, and more is asked for when the server
 /// wants more.
 ///
-/// The clocks of requests stand still while a person signs in.
+/// The clocks of requests stand still while a person signs in. Clones share the store, and for each
+/// server one sign-in serves all connections that wait for it. A host with several users needs an
+/// `OAuth` with a store of its own for each.
 #[derive(Clone)]
 #[must_use = "nothing happens until it is given to Http::oauth"]
 pub struct OAuth {
@@ -38,6 +40,8 @@ pub struct OAuth {
     pub(super) dpop: bool,
     pub(super) patience: Duration,
     pub(super) store: Arc<dyn TokenStore>,
+    /// Clones have people sign in one after the other.
+    pub(super) turns: Turns,
 }
 
 pub(super) type Assertion = Arc<dyn Fn() -> Pending<'static, Result<Secret, Boxed>> + Send + Sync>;
@@ -99,6 +103,7 @@ impl OAuth {
             dpop: false,
             patience: Duration::from_secs(600),
             store: Arc::new(MemoryTokens::new()),
+            turns: Turns::default(),
         }
     }
 
@@ -199,6 +204,7 @@ impl OAuth {
     /// Keeps tokens and registrations here. In memory unless set.
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Arc::new(store);
+        self.turns = Turns::default();
         self
     }
 }

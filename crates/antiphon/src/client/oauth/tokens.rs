@@ -18,6 +18,7 @@ use super::{
     moment::now,
     pkce::random,
     registration::{Method, Proof},
+    scopes::is_scope,
 };
 use crate::{
     excerpt::one_line,
@@ -71,7 +72,12 @@ impl Tokens {
     /// What it allows, if that was said.
     pub(super) fn granted(&self) -> Option<Vec<String>> {
         let scopes = self.scope.as_deref()?.split_ascii_whitespace();
-        Some(scopes.map(str::to_owned).collect())
+        Some(
+            scopes
+                .filter(|it| is_scope(it))
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 
     /// Whether it is good with its key alone.
@@ -117,20 +123,40 @@ impl Asking<'_> {
         // RFC 9449, 8: the server says what it wants to see in the proof.
         if let Some(prover) = self.prover {
             let uri = self.trust.endpoint(endpoint)?.uri;
-            let is_new = prover.heard(&uri, &answer.headers);
-            if is_new && code(&answer).as_deref() == Some("use_dpop_nonce") {
+            let is_told = prover.heard(&uri, &answer.headers);
+            if is_told && code(&answer).as_deref() == Some("use_dpop_nonce") {
                 answer = self.post(endpoint, &headers, &body).await?;
                 prover.heard(&uri, &answer.headers);
             }
         }
         if !answer.status.is_success() {
-            return Err(refusal(&answer));
+            return Err(refusal(&answer, &self.secrets(params)));
         }
         // Whatever it holds may be secret, so nothing of it is told.
         let tokens = answer.json::<Tokens>();
-        tokens
+        let tokens = tokens
             .map_err(|_| Failed::new("its answer holds no token"))?
-            .checked()
+            .checked()?;
+        match (self.prover, tokens.is_bound()) {
+            (Some(_), false) => Err(Failed::new(
+                "it gave a token that is good without a key, and one that is not was wanted",
+            )),
+            (None, true) => Err(Failed::new(
+                "it gave a token that is good with a key alone, and no key was shown to it",
+            )),
+            _ => Ok(tokens),
+        }
+    }
+
+    /// What it is told, and should tell nobody.
+    fn secrets<'a>(&'a self, params: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+        const SECRET: [&str; 4] = ["code", "code_verifier", "refresh_token", "assertion"];
+        let params = params.iter().filter(|(name, _)| SECRET.contains(name));
+        let mut secrets: Vec<_> = params.map(|(_, value)| *value).collect();
+        if let Proof::Password(secret) = &self.client.proof {
+            secrets.push(secret.reveal());
+        }
+        secrets
     }
 
     async fn post(
@@ -207,9 +233,12 @@ pub(super) async fn exchange_identity(
     endpoint: &str,
     params: &[(&str, &str)],
 ) -> Result<Secret, Failed> {
+    const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
     #[derive(Deserialize)]
     struct Issued {
         access_token: Secret,
+        #[serde(default)]
+        issued_token_type: Option<String>,
     }
     let about = "asking the identity provider";
     let fixed = [
@@ -217,10 +246,7 @@ pub(super) async fn exchange_identity(
             "grant_type",
             "urn:ietf:params:oauth:grant-type:token-exchange",
         ),
-        (
-            "requested_token_type",
-            "urn:ietf:params:oauth:token-type:id-jag",
-        ),
+        ("requested_token_type", ID_JAG),
         (
             "subject_token_type",
             "urn:ietf:params:oauth:token-type:id_token",
@@ -234,12 +260,22 @@ pub(super) async fn exchange_identity(
     let answer = agent.post(endpoint, headers, body.into()).await;
     let answer = answer.map_err(|error| Failed::from(error).during(about))?;
     if !answer.status.is_success() {
-        return Err(refusal(&answer).during(about));
+        let secret = params.iter().find(|(name, _)| *name == "subject_token");
+        let secret = secret.map(|(_, value)| *value);
+        return Err(refusal(&answer, secret.as_slice()).during(about));
     }
     let issued: Issued = answer
         .json()
         .map_err(|_| Failed::new("its answer holds no token").during(about))?;
-    Ok(issued.access_token)
+    // What is something else is for somebody else.
+    match issued.issued_token_type.as_deref() {
+        None | Some(ID_JAG) => Ok(issued.access_token),
+        Some(other) => Err(Failed::new(format!(
+            "it gave a token of the type {}, which vouches for nobody",
+            one_line(other.as_bytes())
+        ))
+        .during(about)),
+    }
 }
 
 /// What an authorization server says when it refuses (RFC 6749, 5.2).
@@ -254,14 +290,21 @@ fn code(answer: &Answer) -> Option<String> {
     answer.json::<Refusal>().ok().map(|refusal| refusal.error)
 }
 
-/// Why it refused.
-pub(super) fn refusal(answer: &Answer) -> Failed {
+/// Why it refused, without what it was told in confidence.
+pub(super) fn refusal(answer: &Answer, secrets: &[&str]) -> Failed {
+    let hidden = |text: &str| {
+        let mut text = text.to_owned();
+        for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+            text = text.replace(secret, "..");
+        }
+        one_line(text.as_bytes())
+    };
     let Ok(refusal) = answer.json::<Refusal>() else {
         return Failed::new(format!("it answered {}", answer.status));
     };
-    let code = one_line(refusal.error.as_bytes());
+    let code = hidden(&refusal.error);
     let mut failed = Failed::new(match refusal.error_description {
-        Some(why) => format!("{} ({code})", one_line(why.as_bytes())),
+        Some(why) => format!("{} ({code})", hidden(&why)),
         None => format!("it answered {} with {code}", answer.status),
     });
     failed.code = Some(refusal.error);

@@ -67,7 +67,7 @@ pub(super) enum Credentials {
     Fixed(Token),
     From(Arc<dyn Bearer>),
     #[cfg_attr(not(feature = "oauth"), expect(dead_code, reason = "nobody signs in"))]
-    OAuth(Box<Authorizer>),
+    OAuth(Arc<Authorizer>),
 }
 
 /// A token as it travels. Never shown.
@@ -134,8 +134,9 @@ impl Token {
         let Some(prover) = &self.prover else {
             return false;
         };
-        let is_new = prover.heard(uri, headers);
-        is_new
+        // Whether it is news to somebody else does not matter: this proof had another.
+        let is_there = prover.heard(uri, headers);
+        is_there
             && status == StatusCode::UNAUTHORIZED
             && Challenge::read(status, headers).wants_nonce()
     }
@@ -201,10 +202,15 @@ impl Credentials {
         }
     }
 
-    /// A response came to a request with this token.
-    pub(super) fn heard(&self, status: StatusCode, token: Option<&Token>) {
+    /// A response came to a request with this token, for an operation such as `tools/call order`.
+    pub(super) fn heard(
+        &self,
+        status: StatusCode,
+        token: Option<&Token>,
+        operation: impl FnOnce() -> String,
+    ) {
         if let (Self::OAuth(authorizer), Some(token)) = (self, token) {
-            authorizer.heard(status, token);
+            authorizer.heard(status, token, operation);
         }
     }
 

@@ -79,7 +79,7 @@ impl Head {
         sent.add_to(&mut headers)?;
         let (method, body) = match sent {
             Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
-            Sent::Post(_, body) | Sent::Parting(_, body) => (Method::POST, body.clone()),
+            Sent::Post(_, body, _) | Sent::Parting(_, body) => (Method::POST, body.clone()),
             Sent::Get(..) => (Method::GET, Bytes::new()),
             Sent::Delete(_) => (Method::DELETE, Bytes::new()),
         };
@@ -99,8 +99,8 @@ impl Head {
 pub(super) enum Sent<'a> {
     /// To carry a request of a revision in which every request stands alone.
     Modern(&'a Outgoing<'a>),
-    /// To carry a message of an older revision (LHTTP-C-01).
-    Post(&'a Stamp, Bytes),
+    /// To carry a message of an older revision (LHTTP-C-01); of a request it is known what for.
+    Post(&'a Stamp, Bytes, Option<&'a Outgoing<'a>>),
     /// The same, for a message that nobody waits for.
     Parting(&'a Stamp, Bytes),
     /// To open a stream of events, from the one after this id on (LHTTP-C-05, LHTTP-C-07).
@@ -118,7 +118,7 @@ impl Sent<'_> {
     /// What is done with it, for whoever decides about tokens.
     pub(super) fn operation(&self) -> String {
         match self {
-            Self::Modern(outgoing) => match outgoing.name {
+            Self::Modern(outgoing) | Self::Post(_, _, Some(outgoing)) => match outgoing.name {
                 Some(name) => format!("{} {name}", outgoing.method),
                 None => outgoing.method.to_owned(),
             },
@@ -130,7 +130,7 @@ impl Sent<'_> {
     fn add_to(&self, headers: &mut HeaderMap) -> Result<(), Error> {
         let stamp = match self {
             Sent::Modern(outgoing) => return mirrored(outgoing, headers),
-            Sent::Post(stamp, _) | Sent::Parting(stamp, _) => stamp,
+            Sent::Post(stamp, ..) | Sent::Parting(stamp, _) => stamp,
             Sent::Get(stamp, last) => {
                 headers.remove(CONTENT_TYPE);
                 headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));

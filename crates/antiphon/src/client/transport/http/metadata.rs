@@ -89,10 +89,16 @@ impl Http {
         if server.uri.path() != "/" {
             let place = beneath(&server, server.uri.path())?;
             let found = self.metadata_at(&server, &place).await;
-            match found.as_ref().map_err(Error::kind) {
-                Err(ErrorKind::Status(_)) => {}
-                _ => return found,
-            }
+            let Err(error) = found else {
+                return found;
+            };
+            let ErrorKind::Status(status) = *error.kind() else {
+                return Err(error);
+            };
+            let found = self.metadata_at(&server, &root).await;
+            // There may be something at the first place, another time.
+            let is_ill = status >= 500 || [408, 429].contains(&status);
+            return found.map_err(|other| if is_ill { error } else { other });
         }
         self.metadata_at(&server, &root).await
     }

@@ -102,7 +102,7 @@ impl Session {
         stamp: &Stamp,
         token: Option<Token>,
     ) -> Result<Taken, Error> {
-        let sent = Sent::Post(stamp, request.body.clone());
+        let sent = Sent::Post(stamp, request.body.clone(), Some(request));
         let uri = &self.wire.endpoint.uri;
         let Answered { head, body, .. } = self.wire.exchange(uri, &sent, token).await?;
         if head.status.is_success() {
@@ -124,7 +124,7 @@ impl Session {
     /// Sends a message that has no answer of its own (LHTTP-S-04).
     pub(super) async fn tell(&self, version: Version, message: Bytes) -> Result<(), Error> {
         let stamp = self.stamp(version);
-        let sent = Sent::Post(&stamp, message);
+        let sent = Sent::Post(&stamp, message, None);
         let answered = self.wire.ask(&self.wire.endpoint.uri, &sent).await?;
         self.taken(answered, &stamp).await
     }

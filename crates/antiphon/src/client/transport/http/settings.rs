@@ -184,7 +184,7 @@ impl Http {
     }
 
     #[cfg(feature = "oauth")]
-    fn authorizer(&self) -> Result<Box<Authorizer>, Error> {
+    fn authorizer(&self) -> Result<Arc<Authorizer>, Error> {
         let endpoint = self.endpoint()?;
         let proxy = self.proxy.proxy_for(&endpoint)?;
         match self.credentials(&endpoint, proxy.as_ref())? {
@@ -274,7 +274,7 @@ impl Http {
                     ..self.clone()
                 };
                 let authorizer = Authorizer::new((**oauth).clone(), way, endpoint.clone());
-                Credentials::OAuth(Box::new(authorizer))
+                Credentials::OAuth(Arc::new(authorizer))
             }
         };
         let stays = endpoint.is_loopback() && proxy.is_none_or(Proxy::is_loopback);

@@ -27,6 +27,7 @@ use super::{
 use crate::{
     client::{
         Error, Incoming, Outgoing,
+        patience::Patience,
         transport::channel::{Queue, Serving, Shared},
     },
     excerpt,
@@ -76,7 +77,8 @@ impl Sse {
                 )),
             }
         };
-        let (uri, reader) = timeout(PATIENCE, opening).await.unwrap_or_else(|_| {
+        let patience = Patience::new(PATIENCE, || wire.credentials.held());
+        let (uri, reader) = patience.limit(opening).await.unwrap_or_else(|| {
             let text = format!("the server named no endpoint on its stream within {PATIENCE:?}");
             Err(Error::transport(text))
         })?;
@@ -133,7 +135,10 @@ impl Post {
             Some(version) => Stamp::new(None, *version),
             None => Stamp::default(),
         };
-        let asked = self.wire.ask(&self.uri, &Sent::Post(&stamp, message)).await;
+        let asked = self
+            .wire
+            .ask(&self.uri, &Sent::Post(&stamp, message, None))
+            .await;
         let Answered { head, body, .. } = asked?;
         match head.status.is_success() {
             true => answer::ignore(body).await,

@@ -65,7 +65,8 @@ impl Wire {
             let lost = |error| lost(&self.endpoint.origin, self.proxy.as_ref(), error);
             let (head, body) = response.map_err(lost)?.into_parts();
             let status = head.status;
-            self.credentials.heard(status, token.as_ref());
+            self.credentials
+                .heard(status, token.as_ref(), || sent.operation());
             let heard = token.as_ref();
             if heard.is_some_and(|token| token.heard(&uri, status, &head.headers)) && !has_nonce {
                 has_nonce = true;
