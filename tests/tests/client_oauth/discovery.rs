@@ -272,7 +272,10 @@ async fn an_origin_is_not_taken_for_its_own_at_once() {
     guarded.manners().status = None;
     guarded.refuse(
         401,
-        format!(r#"Bearer resource_metadata="{}{ROOT}/gone""#, guarded.origin()),
+        format!(
+            r#"Bearer resource_metadata="{}{ROOT}/gone""#,
+            guarded.origin()
+        ),
     );
     let text = refused(connect(&guarded, desk()).await);
     assert!(text.contains("/gone"), "{text}");
