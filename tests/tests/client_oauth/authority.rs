@@ -61,6 +61,8 @@ pub(crate) struct Rules {
     pub(crate) nonce: Option<&'static str>,
     /// It takes no notice of proofs.
     pub(crate) ignores_proofs: bool,
+    /// Whoever comes to this path is led elsewhere.
+    pub(crate) leads: Option<(&'static str, String)>,
 }
 
 impl Default for Rules {
@@ -79,6 +81,7 @@ impl Default for Rules {
             token: json!({}),
             nonce: None,
             ignores_proofs: false,
+            leads: None,
         }
     }
 }
@@ -330,6 +333,15 @@ impl Authority {
         };
         self.books().seen.push(seen.clone());
         let rules = self.rules().clone();
+        if let Some((from, to)) = &rules.leads
+            && *from == path
+        {
+            return Response::builder()
+                .status(307)
+                .header("location", to)
+                .body(Body::empty())
+                .expect("a response");
+        }
         if head.method == Method::GET && rules.places.contains(&&*path) {
             return json_of(200, &self.metadata(&rules));
         }

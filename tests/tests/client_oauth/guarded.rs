@@ -52,6 +52,8 @@ pub(crate) struct Manners {
     pub(crate) status: Option<u16>,
     /// It is the authorization server as well.
     pub(crate) is_authority: bool,
+    /// Where it leads whoever calls it.
+    pub(crate) leads: Option<String>,
 }
 
 impl Default for Manners {
@@ -67,6 +69,7 @@ impl Default for Manners {
             nonce: None,
             status: None,
             is_authority: false,
+            leads: None,
         }
     }
 }
@@ -168,6 +171,11 @@ impl Guarded {
         self.manners().refuses.push_back((status, challenge.into()));
     }
 
+    /// Leads everybody elsewhere from now on.
+    pub(crate) fn lead_to(&self, place: String) {
+        self.manners().leads = Some(place);
+    }
+
     /// What it was asked.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("unpoisoned").clone()
@@ -237,6 +245,13 @@ impl Guarded {
                 return self.authority().answer(request).await;
             }
             return json_of(manners.status.unwrap_or(404), &json!({}));
+        }
+        if let Some(place) = &manners.leads {
+            return Response::builder()
+                .status(307)
+                .header("location", place)
+                .body(Body::empty())
+                .expect("a response");
         }
         let refused = self.manners().refuses.pop_front();
         if let Some((status, challenge)) = refused {

@@ -2,20 +2,20 @@
 //! who go from one to the other.
 
 mod authority;
-// mod browsers;
-// mod clocks;
+mod browsers;
+mod clocks;
 mod discovery;
 mod grants;
 mod guarded;
-// mod hostile;
-// mod keys;
+mod hostile;
+mod keys;
 mod people;
 mod proofs;
 mod renewal;
-// mod secrets;
+mod secrets;
 mod steps;
-// mod stores;
-// mod streams;
+mod stores;
+mod streams;
 
 use std::{
     net::SocketAddr,
