@@ -31,7 +31,7 @@ async fn the_first_scopes_are_those_of_the_challenge() {
     let lasting = json!({ "scopes_supported": ["offline_access"] });
     for (challenged, offered, configured, lasting, asked) in [
         (vec!["a"], &offered, &[][..], &json!({}), Some("a")),
-        (vec!["a"], &offered, &["d"], &json!({}), Some("a")),
+        (vec!["a"], &offered, &["d"], &json!({}), Some("a d")),
         (vec![], &offered, &[], &json!({}), Some("b c")),
         (vec![], &offered, &["d"], &json!({}), Some("d")),
         (vec![], &json!({}), &[], &json!({}), None),
