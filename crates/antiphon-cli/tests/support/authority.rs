@@ -147,7 +147,7 @@ fn pages(books: Books) -> Router {
         let issuer = books.lock().issuer.clone();
         json_of(
             StatusCode::OK,
-            json!({
+            &json!({
                 "issuer": issuer,
                 "authorization_endpoint": format!("{issuer}/authorize"),
                 "token_endpoint": format!("{issuer}/token"),
@@ -171,10 +171,10 @@ async fn register(State(books): State<Books>, body: String) -> Response {
     known.clients.push(client);
     let id = format!("client-{}", known.clients.len());
     let registered = json!({ "client_id": id, "token_endpoint_auth_method": "none" });
-    json_of(StatusCode::CREATED, registered)
+    json_of(StatusCode::CREATED, &registered)
 }
 
-fn json_of(status: StatusCode, value: Value) -> Response {
+fn json_of(status: StatusCode, value: &Value) -> Response {
     let headers = [(CONTENT_TYPE, "application/json")];
     (status, headers, value.to_string()).into_response()
 }
@@ -211,13 +211,13 @@ async fn token(State(books): State<Books>, body: String) -> Response {
     let asked = form.get("code").and_then(|code| known.codes.remove(code));
     let Some(asked) = asked.filter(|_| form.contains_key("code_verifier")) else {
         let refusal = json!({ "error": "invalid_grant" });
-        return json_of(StatusCode::BAD_REQUEST, refusal);
+        return json_of(StatusCode::BAD_REQUEST, &refusal);
     };
     let token = format!("canary-{}", known.tokens.len());
     let scope = asked.get("scope").cloned().unwrap_or_default();
     known.tokens.insert(token.clone(), scope);
     let given = json!({ "access_token": token, "token_type": "Bearer", "expires_in": 600 });
-    json_of(StatusCode::OK, given)
+    json_of(StatusCode::OK, &given)
 }
 
 /// The page in a text that somebody is shown.
