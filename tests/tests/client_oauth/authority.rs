@@ -61,6 +61,8 @@ pub(crate) struct Rules {
     pub(crate) nonce: Option<&'static str>,
     /// It takes no notice of proofs.
     pub(crate) ignores_proofs: bool,
+    /// What the places of its metadata answer instead.
+    pub(crate) status: Option<u16>,
     /// Whoever comes to this path is led elsewhere.
     pub(crate) leads: Option<(&'static str, String)>,
 }
@@ -81,6 +83,7 @@ impl Default for Rules {
             token: json!({}),
             nonce: None,
             ignores_proofs: false,
+            status: None,
             leads: None,
         }
     }
@@ -343,7 +346,7 @@ impl Authority {
                 .expect("a response");
         }
         if head.method == Method::GET && rules.places.contains(&&*path) {
-            return json_of(200, &self.metadata(&rules));
+            return json_of(rules.status.unwrap_or(200), &self.metadata(&rules));
         }
         let Some(end) = path.strip_prefix(rules.path) else {
             return json_of(404, &json!({}));

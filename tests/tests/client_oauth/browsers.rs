@@ -15,7 +15,7 @@ use tokio::{net::TcpStream, sync::mpsc};
 use crate::{
     client,
     guarded::{Guarded, Manners},
-    refused, says, usual, visit,
+    refused, says, soon, usual, visit,
 };
 
 /// A program that shows its page to whoever receives it.
@@ -201,7 +201,8 @@ async fn registrations_outlive_ports() {
             assert_eq!(page(&back, "GET").await.status, 200);
             back
         };
-        let (connection, back) = tokio::join!(client.connect(http), browser);
+        let both = async { tokio::join!(client.connect(http), browser) };
+        let (connection, back) = soon(both).await;
         (connection.expect("let in"), back)
     };
     signs_in(at(&first)).await;
@@ -217,7 +218,7 @@ async fn registrations_outlive_ports() {
     assert_eq!(authority.seen("/register").len(), 2);
     authority.expire();
     for connection in [connection, other] {
-        says(&connection, "whoami").await.expect("text");
+        soon(says(&connection, "whoami")).await.expect("text");
     }
     assert_eq!(authority.visits(), 3, "nobody signed in for that");
     assert_eq!(authority.asked("refresh_token").len(), 2);

@@ -198,6 +198,13 @@ async fn what_an_authorization_server_says_is_checked() {
 #[tokio::test]
 async fn what_fails_for_now_is_told_as_that() {
     let (authority, guarded) = start(Rules::default(), Manners::default()).await;
+    for status in [500, 503, 429] {
+        authority.rules().status = Some(status);
+        let text = refused(connect(&guarded, desk()).await);
+        assert!(text.contains(&status.to_string()), "{text}");
+        assert!(!text.contains("publishes nothing"), "{text}");
+    }
+    authority.rules().status = None;
     authority.rules().metadata = json!({ "issuer": "x".repeat(70_000) });
     let text = refused(connect(&guarded, desk()).await);
     assert!(text.contains("longer than 65536"), "{text}");

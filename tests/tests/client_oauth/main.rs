@@ -116,6 +116,13 @@ async fn connect(guarded: &Guarded, oauth: OAuth) -> Result<Connection, Error> {
         .await
 }
 
+/// Waits for what is bound to come; a test that waits longer has found a hang.
+async fn soon<T>(coming: impl Future<Output = T>) -> T {
+    let patience = std::time::Duration::from_secs(20);
+    let came = tokio::time::timeout(patience, coming).await;
+    came.expect("it never came")
+}
+
 /// What a tool says.
 async fn says(connection: &Connection, tool: &str) -> Result<String, Error> {
     let result = connection.call_tool(tool, serde_json::json!({})).await?;

@@ -20,7 +20,7 @@ use crate::{
     authority::{How, Rules},
     client, connect, desk,
     guarded::{HERE, Manners},
-    person, refused, says, start, usual, visit,
+    person, refused, says, soon, start, usual, visit,
 };
 
 /// From the first challenge to the answer. AUTH-C-01, AUTH-C-02, AUTH-C-03, AUTH-C-12, AUTH-C-20,
@@ -163,12 +163,15 @@ async fn a_no_is_one_for_all_who_wait() {
     let before = guarded.asked().len();
     let all = (0..5).map(|_| says(&connection, "whoami"));
     let all = join_all(all);
-    let (all, ()) = tokio::join!(all, async {
-        // All of them are waiting by now.
-        antiphon_tests::until(|| guarded.asked().len() >= before + 6).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        gate.notify_one();
-    });
+    let both = async {
+        tokio::join!(all, async {
+            // All of them are waiting by now.
+            antiphon_tests::until(|| guarded.asked().len() >= before + 6).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            gate.notify_one();
+        })
+    };
+    let (all, ()) = soon(both).await;
     for said in all {
         let text = refused(said);
         assert!(

@@ -116,7 +116,7 @@ async fn tokens_are_shared_through_files() {
         first.load(Ordering::SeqCst) + second.load(Ordering::SeqCst),
         1
     );
-    // Even if both renew before either has seen what the other did.
+    // And where neither can be renewed, one sign-in is enough for both.
     authority.revoke();
     for connection in [&one, &other] {
         says(connection, "whoami").await.expect("text");
