@@ -28,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) client_id: Option<String>,
     /// The variable that holds the password of this program; never the password.
     pub(crate) client_secret_env: Option<String>,
+    /// Where browsers come back to.
+    pub(crate) callback_port: Option<u16>,
     /// What is asked for, besides what the server says that it needs.
     pub(crate) scopes: Vec<String>,
 }
@@ -47,12 +49,12 @@ impl SignIns {
         connecting: &Connecting,
         progress: &Progress,
     ) -> OAuth {
-        let oauth = match terminal::is_attended() && !connecting.asks_nobody {
-            true => OAuth::new(NAME, Person::new(connecting, progress)),
-            false => OAuth::stored(),
-        };
         // What cannot be read here is told when the tokens are read.
         let known = self.known(url).await.unwrap_or_default();
+        let oauth = match terminal::is_attended() && !connecting.asks_nobody {
+            true => OAuth::new(NAME, Person::new(&known, connecting, progress)),
+            false => OAuth::stored(),
+        };
         self.with_tokens(oauth, &known, connecting)
     }
 
@@ -63,7 +65,7 @@ impl SignIns {
         connecting: &Connecting,
         progress: &Progress,
     ) -> OAuth {
-        let person = Person::new(connecting, progress);
+        let person = Person::new(known, connecting, progress);
         self.with_tokens(OAuth::new(NAME, person), known, connecting)
     }
 
@@ -123,7 +125,7 @@ struct Person {
 }
 
 impl Person {
-    fn new(connecting: &Connecting, progress: &Progress) -> Self {
+    fn new(known: &Known, connecting: &Connecting, progress: &Progress) -> Self {
         let (progress, pastes) = (
             progress.clone(),
             connecting.no_browser && terminal::is_attended(),
@@ -133,6 +135,9 @@ impl Person {
         });
         if connecting.no_browser {
             loopback = loopback.no_browser();
+        }
+        if let Some(port) = known.callback_port {
+            loopback = loopback.port(port);
         }
         Self { loopback, pastes }
     }

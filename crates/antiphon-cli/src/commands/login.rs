@@ -40,6 +40,10 @@ pub(crate) struct Login {
     /// The authorization server that knows the id, spelled as it spells itself.
     #[arg(long, value_name = "URL", requires = "client_id")]
     issuer: Option<String>,
+    /// Have the browser come back to http://127.0.0.1:PORT/callback, if that is what the authorization
+    /// server knows; otherwise to any port that is free.
+    #[arg(long, value_name = "PORT")]
+    callback_port: Option<u16>,
     /// Ask for this scope, besides what the server says that it needs; may be given several times.
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -85,6 +89,7 @@ impl Login {
             issuer: self.issuer.clone(),
             client_id: self.client_id.clone(),
             client_secret_env: self.client_secret_env.clone(),
+            callback_port: self.callback_port,
             scopes: self.scope.clone(),
         };
         let progress = Progress::stderr();

@@ -76,6 +76,28 @@ fn a_client_that_is_known_already_does_not_register() {
     assert_eq!(other.registered(), 0);
 }
 
+/// For authorization servers that compare the port as well.
+#[test]
+fn the_port_can_be_said() {
+    let (room, guarded) = (Room::new(), Guarded::open());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = free.expect("a port").port().to_string();
+    let ran = login(&room, &guarded, &["--callback-port", &port]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let address = format!("127.0.0.1%3A{port}%2Fcallback");
+    assert!(ran.err.contains(&address), "{}", ran.err);
+    // Somebody else is there.
+    let _taken = std::net::TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port");
+    let words = [
+        "login",
+        &guarded.url,
+        "--no-browser",
+        "--callback-port",
+        &port,
+    ];
+    room.run(&words).fails(7, "cannot listen");
+}
+
 #[test]
 fn who_signs_out_is_a_stranger_again() {
     let (room, guarded) = (Room::new(), Guarded::open());

@@ -51,6 +51,7 @@ type Show = Arc<dyn Fn(&SignIn) + Send + Sync>;
 pub struct Loopback {
     show: Option<Show>,
     opens: bool,
+    port: Option<u16>,
 }
 
 impl Default for Loopback {
@@ -65,6 +66,7 @@ impl Loopback {
         Self {
             show: None,
             opens: true,
+            port: None,
         }
     }
 
@@ -79,12 +81,24 @@ impl Loopback {
         self.opens = false;
         self
     }
+
+    /// Listens on this port and no other, so that people come back to
+    /// `http://127.0.0.1:PORT/callback`: for authorization servers that know this client, and compare
+    /// the port as well. Unless set, on any that is free.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = Some(port);
+        self
+    }
 }
 
 impl Redirect for Loopback {
     fn begin<'a>(&'a self, known: Option<&'a str>) -> Pending<'a, Result<Box<dyn Visit>, Boxed>> {
         Box::pin(async move {
-            let listener = listen(known.and_then(port)).await.map_err(|error| {
+            let listener = match self.port {
+                Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await,
+                None => listen(known.and_then(port)).await,
+            };
+            let listener = listener.map_err(|error| {
                 format!("no browser can come back to this program, since it cannot listen: {error}")
             })?;
             let port = listener.local_addr()?.port();
@@ -127,7 +141,7 @@ impl Visit for LoopbackVisit {
 
     fn send(self: Box<Self>, sign_in: SignIn) -> Pending<'static, Result<String, Boxed>> {
         Box::pin(async move {
-            let Loopback { show, opens } = &self.loopback;
+            let Loopback { show, opens, .. } = &self.loopback;
             if let Some(show) = show {
                 show(&sign_in);
             }
