@@ -1,5 +1,6 @@
 //! What the programs of the grid share. See `interop/README.md`.
 
+pub mod cases;
 pub mod process;
 pub mod transcript;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, process::Command};
 
-use antiphon_interop::process::Outcome;
+use antiphon_interop::{cases, process::Outcome};
 use serde::Deserialize;
 
 use crate::peers::{Defect, Ours, Peer};
@@ -10,34 +10,6 @@ use crate::peers::{Defect, Ours, Peer};
 /// What a client goes through; `interop/CONTRACT.md` says what each is.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Case(pub(crate) &'static str);
-
-const CASES: [&str; 25] = [
-    "list",
-    "tools",
-    "unicode",
-    "structured",
-    "large",
-    "progress",
-    "log",
-    "cancel-call",
-    "pages",
-    "read",
-    "complete",
-    "prompt",
-    "changes",
-    "form",
-    "accept",
-    "decline",
-    "cancel",
-    "url",
-    "sampling",
-    "roots",
-    "together",
-    "rounds",
-    "state-only",
-    "prompt-asks",
-    "template-asks",
-];
 
 /// What the `antiphon` command goes through.
 const TOOL_CASES: [&str; 3] = ["inspect", "call", "resume"];
@@ -47,15 +19,13 @@ impl Case {
     pub(crate) fn of(our_end: End) -> Vec<Self> {
         match our_end {
             End::Tool => TOOL_CASES.map(Self).to_vec(),
-            End::Client | End::Server => CASES.map(Self).to_vec(),
+            End::Client | End::Server => cases::all().map(Self).collect(),
         }
     }
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
-        let found = CASES.iter().chain(&TOOL_CASES).find(|case| **case == name);
-        found
-            .map(|case| Self(case))
-            .ok_or(format!("there is no case {name}"))
+        let found = cases::all().chain(TOOL_CASES).find(|case| *case == name);
+        found.map(Self).ok_or(format!("there is no case {name}"))
     }
 }
 

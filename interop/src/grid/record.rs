@@ -2,29 +2,13 @@
 
 use std::{error::Error, fs, path::Path};
 
-use antiphon_interop::process::Outcome;
+use antiphon_interop::{cases::ASKING, process::Outcome};
 
 use crate::{
     cell::{Case, End, Pairing, Transport},
     peers::{Ours, Peer},
     play,
 };
-
-/// The cases that ask somebody.
-const ASKING: [&str; 12] = [
-    "form",
-    "accept",
-    "decline",
-    "cancel",
-    "url",
-    "sampling",
-    "roots",
-    "together",
-    "rounds",
-    "state-only",
-    "prompt-asks",
-    "template-asks",
-];
 
 /// A file for each peer, era and end, in this folder. Only what passes is written down.
 pub(crate) fn record(

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, error::Error, fs, path::Path};
 
-use antiphon_interop::process::{Outcome, hear};
+use antiphon_interop::{
+    cases::{ASKING, PLAIN, all},
+    process::{Outcome, hear},
+};
 use serde::Deserialize;
 
 use crate::{
@@ -11,37 +14,6 @@ use crate::{
     report::{Report, outcome},
 };
 
-const PLAIN: [&str; 12] = [
-    "list",
-    "tools",
-    "unicode",
-    "structured",
-    "large",
-    "progress",
-    "log",
-    "cancel-call",
-    "pages",
-    "read",
-    "complete",
-    "prompt",
-];
-/// A subscription hears of changes in its own replica, so this is for sessions only; `streams.rs` has the
-/// like of it for others.
-const CHANGES: &str = "changes";
-const ASKING: [&str; 12] = [
-    "form",
-    "accept",
-    "decline",
-    "cancel",
-    "url",
-    "sampling",
-    "roots",
-    "together",
-    "rounds",
-    "state-only",
-    "prompt-asks",
-    "template-asks",
-];
 /// What is called in these.
 const CALLED: [&str; 10] = [
     "order",
@@ -101,7 +73,9 @@ pub(crate) async fn ours(place: &Place, report: &mut Report) -> Result<(), Box<d
         modern(&bench, &client, &cases, what, report).await?;
     }
     let bench = Bench::start(place, Setup::with(Guard::File)).await?;
-    let cases = [&PLAIN[..], &[CHANGES], &ASKING].concat();
+    // A subscription hears of changes in its own replica, so that case is for sessions only;
+    // `streams.rs` has the like of it for others.
+    let cases: Vec<_> = all().collect();
     // Sessions are opened in turn, so there is one with each replica.
     for _ in 0..2 {
         legacy(

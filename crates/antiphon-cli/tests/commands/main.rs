@@ -5,6 +5,8 @@
 mod authority;
 mod demo;
 mod room;
+#[path = "../support/runtime.rs"]
+mod runtime;
 mod served;
 mod shop;
 

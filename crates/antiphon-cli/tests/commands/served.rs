@@ -3,8 +3,7 @@
 
 use std::{
     future::pending,
-    sync::{Arc, LazyLock, Mutex},
-    thread,
+    sync::{Arc, Mutex},
 };
 
 use antiphon::{Server, http};
@@ -18,18 +17,9 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, runtime::Handle, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle};
 
-/// Where all of them run, on a thread of its own.
-static RUNTIME: LazyLock<Handle> = LazyLock::new(|| {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let handle = runtime.handle().clone();
-    thread::spawn(move || runtime.block_on(pending::<()>()));
-    handle
-});
+use crate::runtime::RUNTIME;
 
 /// A request.
 #[derive(Clone)]

@@ -3,12 +3,10 @@
 
 use std::{
     collections::HashMap,
-    future::pending,
     io::{Read, Write},
     net::TcpStream,
     pin::Pin,
-    sync::{Arc, LazyLock, Mutex},
-    thread,
+    sync::{Arc, Mutex},
 };
 
 use antiphon::{
@@ -28,18 +26,9 @@ use axum::{
 };
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, runtime::Handle};
+use tokio::net::TcpListener;
 
-/// Where both run, on a thread of its own.
-static RUNTIME: LazyLock<Handle> = LazyLock::new(|| {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let handle = runtime.handle().clone();
-    thread::spawn(move || runtime.block_on(pending::<()>()));
-    handle
-});
+use super::runtime::RUNTIME;
 
 /// A server whose tools are `whoami` and, for those who may write, `write`; and its authorization
 /// server.

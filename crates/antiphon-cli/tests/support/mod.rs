@@ -4,6 +4,7 @@
 pub(crate) mod authority;
 pub(crate) mod host;
 mod openers;
+mod runtime;
 mod screen;
 mod terminal;
 
