@@ -133,7 +133,7 @@ async fn who_says_nothing_keeps_nobody_waiting() {
         assert_eq!(page(&back, "GET").await.status, 200);
     };
     let both = async { tokio::join!(client.connect(http), browser) };
-    let both = tokio::time::timeout(Duration::from_secs(6), both).await;
+    let both = tokio::time::timeout(Duration::from_secs(9), both).await;
     let (connection, ()) = both.expect("it goes on");
     says(&connection.expect("let in"), "whoami")
         .await

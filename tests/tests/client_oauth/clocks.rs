@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use crate::{BACK, ERAS, client, connect, desk, person, refused, says, usual, visit};
 
 /// As long as a server may take here, and a part of what a person takes.
-const WORK: Duration = Duration::from_millis(500);
+const WORK: Duration = Duration::from_millis(1500);
 
 /// A person who takes longer than any server may, and how often.
 fn slow_person() -> (Callback, Arc<AtomicUsize>) {

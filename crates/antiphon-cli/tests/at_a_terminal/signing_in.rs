@@ -102,9 +102,9 @@ fn a_sign_in_has_a_clock_of_its_own() {
     let (guarded, home) = (Guarded::open(), fresh("waits-for-a-sign-in"));
     let env: &[(&str, &Path)] = &[("XDG_STATE_HOME", &home)];
     let words = ["call", &guarded.url, "whoami", "--no-browser", "--timeout"];
-    let mut terminal = Terminal::run(&[&words[..], &["work=2s"]].concat(), env);
+    let mut terminal = Terminal::run(&[&words[..], &["work=5s"]].concat(), env);
     let page = shown(&mut terminal);
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(std::time::Duration::from_secs(6));
     visit(&page);
     terminal.wait_for("ada");
     assert_eq!(terminal.wait_for_end(), Some(0));
