@@ -51,6 +51,7 @@ pub(crate) fn push_printable(text: &mut String, character: char) {
 
 /// Text of a server on one line, cut short, without anything a terminal could take for a
 /// command.
+#[cfg(feature = "http")]
 pub(crate) fn one_line(text: &[u8]) -> String {
     const CHARACTERS: usize = 200;
     const EXCERPT: usize = 8 * 1024;
@@ -80,6 +81,7 @@ pub(crate) fn one_line(text: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "http")]
     #[test]
     fn excerpts_are_short_and_harmless() {
         for (text, expected) in [
