@@ -152,7 +152,13 @@ impl<'a> Message<'a> {
     /// When `text` is not JSON, or JSON that no reader can hold: half a surrogate pair in a
     /// name, a number beyond all ranges where a string belongs.
     pub fn parse(text: &'a str) -> Result<Self, Unreadable<'a>> {
-        serde_json::from_str(text).map_err(|error| Unreadable::new(text, &error))
+        let mut message = Self::default();
+        let mut from = serde_json::Deserializer::from_str(text);
+        let read = Into(&mut message).deserialize(&mut from);
+        match read.and_then(|()| from.end()) {
+            Ok(()) => Ok(message),
+            Err(error) => Err(Unreadable::new(text, &error)),
+        }
     }
 
     /// What this message is.
@@ -347,84 +353,6 @@ impl<'de> Deserialize<'de> for Slot<'de> {
     }
 }
 
-impl<'de> Deserialize<'de> for Message<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MessageVisitor;
-        impl<'de> Visitor<'de> for MessageVisitor {
-            type Value = Message<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON-RPC message")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut message = Message {
-                    object: true,
-                    ..Message::default()
-                };
-                while let Some(Key(key)) = map.next_key()? {
-                    match &*key {
-                        "jsonrpc" => {
-                            once!(message, "jsonrpc", !message.jsonrpc.is_absent());
-                            message.jsonrpc = map.next_value()?;
-                        }
-                        "id" => {
-                            once!(message, "id", message.id.is_some());
-                            message.id = Some(map.next_value()?);
-                        }
-                        "method" => {
-                            once!(message, "method", !message.method.is_absent());
-                            message.method = map.next_value()?;
-                        }
-                        "params" => {
-                            once!(
-                                message,
-                                "params",
-                                message.params.state != ParamsState::Absent
-                            );
-                            map.next_value_seed(Into(&mut message.params))?;
-                        }
-                        "result" | "error" => {
-                            message.outcome = true;
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(message)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-                drain_seq(seq)?;
-                Ok(Message {
-                    array: true,
-                    ..Message::default()
-                })
-            }
-            fn visit_borrowed_str<E>(self, _: &'de str) -> Result<Self::Value, E> {
-                Ok(Message::default())
-            }
-            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-                Ok(Message::default())
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Message::default())
-            }
-            other_scalars!(Message::default());
-        }
-        deserializer.deserialize_any(MessageVisitor)
-    }
-}
-
-/// Parses an object into a place that exists already: nothing large is moved.
-struct Into<'m, T>(&'m mut T);
-
-impl<'de> DeserializeSeed<'de> for Into<'_, Params<'de>> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
 /// What both places hold when the value is no object.
 macro_rules! not_an_object {
     ($self:ident, $wrong:expr) => {
@@ -452,11 +380,79 @@ macro_rules! not_an_object {
             $wrong;
             Ok(())
         }
+    };
+}
+
+/// The same for a list.
+macro_rules! not_a_list {
+    ($self:ident, $wrong:expr) => {
         fn visit_seq<A: SeqAccess<'de>>($self, seq: A) -> Result<(), A::Error> {
             $wrong;
             drain_seq(seq)
         }
     };
+}
+
+impl<'de> DeserializeSeed<'de> for Into<'_, Message<'de>> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Into<'_, Message<'de>> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let message = self.0;
+        message.object = true;
+        while let Some(Key(key)) = map.next_key()? {
+            match &*key {
+                "jsonrpc" => {
+                    once!(message, "jsonrpc", !message.jsonrpc.is_absent());
+                    message.jsonrpc = map.next_value()?;
+                }
+                "id" => {
+                    once!(message, "id", message.id.is_some());
+                    message.id = Some(map.next_value()?);
+                }
+                "method" => {
+                    once!(message, "method", !message.method.is_absent());
+                    message.method = map.next_value()?;
+                }
+                "params" => {
+                    once!(
+                        message,
+                        "params",
+                        message.params.state != ParamsState::Absent
+                    );
+                    map.next_value_seed(Into(&mut message.params))?;
+                }
+                "result" | "error" => {
+                    message.outcome = true;
+                    map.next_value::<IgnoredAny>()?;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+    not_an_object!(self, self.0.object = false);
+    not_a_list!(self, self.0.array = true);
+}
+
+/// Parses an object into a place that exists already: nothing large is moved.
+struct Into<'m, T>(&'m mut T);
+
+impl<'de> DeserializeSeed<'de> for Into<'_, Params<'de>> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
 }
 
 impl<'de> Visitor<'de> for Into<'_, Params<'de>> {
@@ -533,6 +529,7 @@ impl<'de> Visitor<'de> for Into<'_, Params<'de>> {
     }
 
     not_an_object!(self, self.0.state = ParamsState::Wrong);
+    not_a_list!(self, self.0.state = ParamsState::Wrong);
 }
 
 impl<'de> DeserializeSeed<'de> for Into<'_, Meta<'de>> {
@@ -572,6 +569,7 @@ impl<'de> Visitor<'de> for Into<'_, Meta<'de>> {
     }
 
     not_an_object!(self, self.0.wrong = true);
+    not_a_list!(self, self.0.wrong = true);
 }
 
 impl Meta<'_> {

@@ -1,6 +1,6 @@
 //! One pass over a message that a server sent.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use antiphon_types::{ErrorObject, RequestId, decode};
 use serde::Deserialize;
@@ -52,6 +52,27 @@ impl fmt::Display for NoMessage {
 }
 
 impl std::error::Error for NoMessage {}
+
+/// Where the result of a response is, and which request it is of, if the response looks as most
+/// servers write one: `jsonrpc`, `id` and `result`, and nothing after that.
+///
+/// This reads no JSON, and so is only a guess, which saves going over the result twice. It was
+/// right if that part turns out to be one JSON value; if not, [`Reply::parse`] tells what it is.
+pub fn guess_result(message: &[u8]) -> Option<(i64, Range<usize>)> {
+    const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+    const BETWEEN: &[u8] = br#","result":"#;
+    let message = message.trim_ascii_end();
+    let rest = message.strip_prefix(BEFORE)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (id, rest) = rest.split_at(digits);
+    // No number begins with a zero that is not all of it.
+    let id = std::str::from_utf8(id)
+        .ok()
+        .filter(|id| !id.starts_with('0'))?;
+    let result = rest.strip_prefix(BETWEEN)?.strip_suffix(b"}")?;
+    let start = BEFORE.len() + digits + BETWEEN.len();
+    Some((id.parse().ok()?, start..start + result.len()))
+}
 
 impl<'a> Reply<'a> {
     /// Reads a message.
@@ -136,6 +157,33 @@ mod tests {
         assert_eq!(method, "na");
         let request = parse(r#"{"jsonrpc":"2.0","id":"x","method":"roots/list"}"#);
         assert!(matches!(request, Ok(Reply::Request { .. })));
+    }
+
+    #[test]
+    fn a_result_is_found_where_most_servers_write_it() {
+        let guess = |text: &'static str| {
+            let (id, place) = guess_result(text.as_bytes())?;
+            Some((id, &text[place]))
+        };
+        let plain = r#"{"jsonrpc":"2.0","id":12,"result":{"a":[1.0]}}"#;
+        assert_eq!(guess(plain), Some((12, r#"{"a":[1.0]}"#)));
+        let broken = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"more\":1} \n";
+        assert_eq!(guess(broken), Some((1, r#"{},"more":1"#)));
+        for text in [
+            "",
+            r#"{"jsonrpc":"2.0","id":1,"result":"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":1"#,
+            r#"{"jsonrpc":"2.0","id":01,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":-1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"1","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":99999999999999999999,"result":{}}"#,
+            r#"{"jsonrpc":"2.0", "id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+            r#"{"id":1,"jsonrpc":"2.0","result":{}}"#,
+        ] {
+            assert_eq!(guess(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::{fmt::Display, io::Write as _};
 
-use antiphon_types::{ErrorObject, InputRequired, MetaObject, meta::SERVER_INFO};
-use serde::{Serialize, Serializer as _};
+use antiphon_types::{
+    ElicitRequestParams, ErrorObject, InputRequest, InputRequired, MetaObject, meta::SERVER_INFO,
+};
+use serde::Serialize;
 
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
@@ -23,7 +25,7 @@ pub fn result(
     identity: Option<&str>,
 ) -> serde_json::Result<()> {
     let write = |out: &mut Vec<u8>| serde_json::to_writer(out, fields);
-    framed(out, id, result_type, write, meta, identity)
+    result_with(out, id, result_type, write, meta, identity)
 }
 
 /// Writes a result response that asks for input; its own `_meta` is not looked at.
@@ -41,8 +43,16 @@ pub fn input_required(
         out.push(b'{');
         let requests = input.requests();
         if requests.len() > 0 {
-            out.extend_from_slice(br#""inputRequests":"#);
-            serde_json::Serializer::new(&mut *out).collect_map(requests)?;
+            out.extend_from_slice(br#""inputRequests":{"#);
+            for (at, (key, request)) in requests.enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                string(out, key)?;
+                out.push(b':');
+                question(out, request)?;
+            }
+            out.push(b'}');
         }
         if let Some(state) = input.state() {
             if out.last() != Some(&b'{') {
@@ -54,14 +64,39 @@ pub fn input_required(
         out.push(b'}');
         Ok(())
     };
-    framed(out, id, "input_required", write, meta, identity)
+    result_with(out, id, "input_required", write, meta, identity)
+}
+
+/// Writes a question. Forms, which are what is asked most, are put together here: by way of serde
+/// each of their names is looked through for escapes.
+fn question(out: &mut Vec<u8>, request: &InputRequest) -> serde_json::Result<()> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = request else {
+        return serde_json::to_writer(out, request);
+    };
+    if form.meta.is_some() {
+        return serde_json::to_writer(out, request);
+    }
+    out.extend_from_slice(br#"{"method":"elicitation/create","params":{"mode":"form","message":"#);
+    string(out, &form.message)?;
+    out.extend_from_slice(br#","requestedSchema":"#);
+    serde_json::to_writer(&mut *out, &form.requested_schema)?;
+    out.extend_from_slice(b"}}");
+    Ok(())
 }
 
 /// Writes a string. Those that need no escapes, as states do not, are found out in far fewer steps
 /// than it takes to look at each character for one.
-fn string(out: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
-    let plain = |byte: u8| (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
-    if !text.bytes().fold(true, |all, byte| all & plain(byte)) {
+///
+/// # Errors
+/// None but those that serde's signature has.
+pub fn string(out: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
+    // By sixteen, as many as are compared at a time; each of the rest costs as much as these.
+    let escaped =
+        |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    let (chunks, rest) = text.as_bytes().as_chunks::<16>();
+    let any = |bytes: &[u8]| bytes.iter().fold(0, |any, byte| any | escaped(*byte));
+    let any = chunks.iter().fold(any(rest), |all, chunk| all | any(chunk));
+    if any != 0 {
         return serde_json::to_writer(out, text);
     }
     out.reserve(text.len() + 2);
@@ -87,10 +122,14 @@ pub fn rendered(
         out.extend_from_slice(json);
         Ok(())
     };
-    framed(out, id, result_type, write, meta, identity)
+    result_with(out, id, result_type, write, meta, identity)
 }
 
-fn framed(
+/// Writes a result response whose members somebody else writes: an object, as for [`result`].
+///
+/// # Errors
+/// Theirs, and when what they wrote is no object; `out` is then as it was.
+pub fn result_with(
     out: &mut Vec<u8>,
     id: &str,
     result_type: &str,
@@ -313,7 +352,7 @@ mod tests {
         let text = br#"{"jsonrpc":"2.0","id":3,"method":"roots/list","params":{}}"#;
         assert_eq!(out, text);
     }
-    use antiphon_types::InputRequest;
+    use antiphon_types::{ElicitRequestFormParams, FormSchema};
     use serde_json::{Map, Value, json};
 
     fn written(fields: &Value, meta: Option<&Value>, identity: Option<&str>) -> String {
@@ -333,10 +372,18 @@ mod tests {
     #[test]
     fn what_asks_for_input_is_written_as_it_reads() {
         let one = InputRequired::ask("roots", InputRequest::roots());
+        let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}});
+        let schema = FormSchema::from_value(schema.as_object().expect("object").clone());
+        let schema = schema.expect("a form");
+        let form = |message: &str| ElicitRequestFormParams::new(message, schema.clone());
+        let meta = json!({"a": 1}).as_object().expect("object").clone();
         for input in [
             one.clone(),
             one.clone().and("again", InputRequest::roots()),
             one.clone().with_state("eyJ-_09"),
+            one.clone().and("a \"form\"", form("Run \u{1f}\"x\"\\?")),
+            InputRequired::ask("form", form("Zwölf?").meta(meta)),
+            InputRequired::ask("link", ElicitRequestParams::url("Go", "https://a.example/")),
             one.with_state("\"quoted\" \\ \n ü \u{2028}"),
             InputRequired::later("x".repeat(1000)),
             InputRequired::later(""),

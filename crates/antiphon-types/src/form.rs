@@ -2,11 +2,12 @@
 
 mod fields;
 mod prepared;
+mod reading;
 mod revision;
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use self::fields::{
@@ -133,12 +134,6 @@ impl Serialize for FormSchema {
     }
 }
 
-impl<'de> Deserialize<'de> for FormSchema {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::from_value(Object::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
-
 /// One field of a form.
 ///
 /// Anything that would not be written back as it came is kept as
@@ -223,12 +218,6 @@ impl Serialize for PrimitiveSchema {
             Self::LegacyTitledEnum(schema) => schema.serialize(to),
             Self::Other(schema) => schema.serialize(to),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for PrimitiveSchema {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Object::deserialize(from).map(Self::from_value)
     }
 }
 

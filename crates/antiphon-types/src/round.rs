@@ -16,6 +16,7 @@ use crate::elicit::{ElicitRequestFormParams, ElicitRequestParams, ElicitRequestU
 use crate::meta::MetaObject;
 use crate::roots::ListRootsRequestParams;
 use crate::sample::{CreateMessageRequestParams, IncludeContext};
+use crate::tagged::Name;
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
@@ -173,15 +174,15 @@ impl<'de> Visitor<'de> for InputRequestVisitor {
             map.next_value_seed(Strict(PhantomData))
         }
 
-        let mut method = None::<String>;
+        let mut method = None::<Name<'de>>;
         let mut params = None::<Value>;
         let mut request = None;
-        while let Some(key) = map.next_key::<String>()? {
-            let twice = match key.as_str() {
+        while let Some(Name(key)) = map.next_key()? {
+            let twice = match &*key {
                 "method" => method.replace(map.next_value()?).is_some(),
                 "params" if request.is_some() || params.is_some() => true,
                 "params" => {
-                    match method.as_deref() {
+                    match method.as_ref().map(|Name(method)| &**method) {
                         Some(ELICIT) => request = Some(InputRequest::Elicit(strict(&mut map)?)),
                         Some(SAMPLE) => request = Some(InputRequest::Sample(strict(&mut map)?)),
                         Some(ROOTS) => request = Some(InputRequest::Roots(strict(&mut map)?)),
@@ -198,10 +199,10 @@ impl<'de> Visitor<'de> for InputRequestVisitor {
                 return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
             }
         }
-        let method = method.ok_or_else(|| A::Error::missing_field("method"))?;
+        let Name(method) = method.ok_or_else(|| A::Error::missing_field("method"))?;
         match request {
             Some(request) => Ok(request),
-            None => InputRequest::from_parts(method, params).map_err(A::Error::custom),
+            None => InputRequest::from_parts(method.into_owned(), params).map_err(A::Error::custom),
         }
     }
 }
@@ -370,8 +371,8 @@ impl<'de> Visitor<'de> for InputRequiredVisitor {
         let mut requests = None::<Option<OwnedRequests>>;
         let mut state = None::<Option<String>>;
         let mut meta = None::<Option<MetaObject>>;
-        while let Some(key) = map.next_key::<String>()? {
-            let twice = match key.as_str() {
+        while let Some(Name(key)) = map.next_key()? {
+            let twice = match &*key {
                 "inputRequests" => requests.replace(map.next_value()?).is_some(),
                 "requestState" => state.replace(map.next_value()?).is_some(),
                 "_meta" => meta.replace(map.next_value()?).is_some(),

@@ -1,9 +1,11 @@
 //! Decoding of objects whose kind is named by one of their members.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{MapAccessDeserializer, StringDeserializer};
+use serde::Deserialize;
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -31,7 +33,7 @@ pub(crate) fn object<'de, T: Tagged, D: Deserializer<'de>>(
     tag: &str,
     rest: D,
 ) -> Result<Map<String, Value>, D::Error> {
-    let rest: Map<String, Value> = serde::Deserialize::deserialize(rest)?;
+    let rest: Map<String, Value> = Deserialize::deserialize(rest)?;
     if rest.contains_key(T::TAG) {
         return Ok(rest);
     }
@@ -44,10 +46,41 @@ pub(crate) fn object<'de, T: Tagged, D: Deserializer<'de>>(
 /// Keeps an explicit `null` apart from an absent member.
 pub(crate) fn present<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
-    T: serde::Deserialize<'de>,
+    T: Deserialize<'de>,
     D: Deserializer<'de>,
 {
     T::deserialize(from).map(Some)
+}
+
+/// A name, or another short text, borrowed unless it is spelt with escapes.
+pub(crate) struct Name<'de>(pub(crate) Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+
+        impl<'de> Visitor<'de> for NameVisitor {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, name: String) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(name)))
+            }
+        }
+
+        from.deserialize_str(NameVisitor)
+    }
 }
 
 struct TaggedVisitor<T>(PhantomData<T>);
@@ -61,13 +94,13 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
         let mut whole = Map::new();
-        if let Some(key) = map.next_key::<String>()? {
+        if let Some(Name(key)) = map.next_key()? {
             if key == T::TAG {
-                let tag: String = map.next_value()?;
+                let Name(tag) = map.next_value()?;
                 let rest = Rest { map, tag: T::TAG };
                 return T::from_tag(&tag, MapAccessDeserializer::new(rest));
             }
-            whole.insert(key, map.next_value()?);
+            whole.insert(key.into_owned(), map.next_value()?);
         }
         while let Some((key, value)) = map.next_entry::<String, Value>()? {
             if whole.contains_key(&key) {
@@ -105,13 +138,17 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        let Some(key) = self.map.next_key::<String>()? else {
+        let Some(Name(key)) = self.map.next_key()? else {
             return Ok(None);
         };
         if key == self.tag {
             return Err(A::Error::duplicate_field(self.tag));
         }
-        seed.deserialize(StringDeserializer::new(key)).map(Some)
+        let key = match key {
+            Cow::Borrowed(key) => seed.deserialize(BorrowedStrDeserializer::new(key)),
+            Cow::Owned(key) => seed.deserialize(StringDeserializer::new(key)),
+        };
+        key.map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {

@@ -1,6 +1,8 @@
 //! Tools: `tools/list` and `tools/call`.
 
-use serde::de::{DeserializeOwned, Error as _};
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -10,7 +12,7 @@ use crate::content::ContentBlock;
 use crate::extra;
 use crate::implementation::Icon;
 use crate::meta::MetaObject;
-use crate::tagged;
+use crate::tagged::Name;
 
 /// A function the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,18 +260,14 @@ impl PartialEq for CallToolRequestParams {
 }
 
 /// What a tool gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
     /// For the model and the person.
     pub content: Vec<ContentBlock>,
     /// For programs: any JSON, `null` included.
-    #[serde(
-        default,
-        deserialize_with = "tagged::present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
     /// Whether the tool failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -278,8 +276,59 @@ pub struct CallToolResult {
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<MetaObject>,
     /// Members this revision does not define.
-    #[serde(flatten, deserialize_with = "extra::beyond_result")]
+    #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+// By hand, because `flatten` has every member buffered first.
+impl<'de> Deserialize<'de> for CallToolResult {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct CallToolResultVisitor;
+
+        impl<'de> Visitor<'de> for CallToolResultVisitor {
+            type Value = CallToolResult;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("struct CallToolResult")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CallToolResult, A::Error> {
+                let mut content = None;
+                let mut structured_content = None;
+                let mut is_error = None;
+                let mut meta = None;
+                let mut extra = Map::new();
+                while let Some(Name(key)) = map.next_key()? {
+                    let twice = match &*key {
+                        "content" => content.replace(map.next_value()?).is_some(),
+                        "structuredContent" => {
+                            structured_content.replace(map.next_value()?).is_some()
+                        }
+                        "isError" => is_error.replace(map.next_value()?).is_some(),
+                        "_meta" => meta.replace(map.next_value()?).is_some(),
+                        // It belongs to the envelope.
+                        "resultType" => map.next_value::<IgnoredAny>().map(|_| false)?,
+                        _ => {
+                            extra.insert(key.clone().into_owned(), map.next_value()?);
+                            false
+                        }
+                    };
+                    if twice {
+                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+                    }
+                }
+                Ok(CallToolResult {
+                    content: content.ok_or_else(|| A::Error::missing_field("content"))?,
+                    structured_content,
+                    is_error: is_error.flatten(),
+                    meta: meta.flatten(),
+                    extra,
+                })
+            }
+        }
+
+        from.deserialize_map(CallToolResultVisitor)
+    }
 }
 
 impl CallToolResult {

@@ -101,8 +101,9 @@ pub struct Asking {
 struct Asked {
     key: Arc<str>,
     digest: Digest,
-    /// If there is no answer that can be used.
-    pending: Option<Pending>,
+    /// If there is no answer that can be used. Apart, because most of it is the question, and what
+    /// is answered has none.
+    pending: Option<Box<Pending>>,
 }
 
 #[derive(Debug)]
@@ -294,12 +295,12 @@ impl Asking {
         if !note.is_empty() {
             explain(&mut request, &note);
         }
-        self.asked[at].pending = Some(Pending {
+        self.asked[at].pending = Some(Box::new(Pending {
             tries,
             drifts,
             note,
             request: Some(request),
-        });
+        }));
         Unanswered::Asked
     }
 
@@ -343,21 +344,35 @@ impl Asking {
     /// # Errors
     /// If no step can have this key: it must not be done, as the next state could not tell.
     pub fn done(&self, key: &str) -> Result<Option<&str>, Unanswered> {
-        if !is_key(key) {
-            return Err(Unanswered::Key);
+        match is_key(key) {
+            true => Ok(self.step(key).map(|step| &*step.result)),
+            false => Err(Unanswered::Key),
         }
-        let mut steps = self.ledger.steps.iter();
-        let step = steps.find(|step| *step.key == *key);
-        Ok(step.map(|step| &*step.result))
+    }
+
+    /// The same, to be kept.
+    pub fn result(&self, key: &str) -> Option<Arc<str>> {
+        self.step(key).map(|step| step.result.clone())
+    }
+
+    fn step(&self, key: &str) -> Option<&Step> {
+        self.ledger.steps.iter().find(|step| *step.key == *key)
+    }
+
+    /// A key of a step; shared, if it is known.
+    pub fn step_key(&self, key: &str) -> Arc<str> {
+        self.step(key)
+            .map_or_else(|| key.into(), |step| step.key.clone())
     }
 
     /// Notes what came of a step. What is known of it already stays.
-    pub fn note_done(&mut self, key: &str, result: impl Into<Arc<str>>) {
-        if self.ledger.steps.iter().any(|step| *step.key == *key) {
+    pub fn note_done(&mut self, key: impl Into<Arc<str>>, result: impl Into<Arc<str>>) {
+        let key = key.into();
+        if self.ledger.steps.iter().any(|step| step.key == key) {
             return;
         }
         self.ledger.steps.push(Step {
-            key: key.into(),
+            key,
             round: self.round,
             shared: 1,
             result: result.into(),

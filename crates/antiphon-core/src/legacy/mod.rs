@@ -30,7 +30,7 @@ pub use error::error;
 pub use fits::fits;
 pub use handshake::{abilities, implementation, offer};
 pub use notification::notification;
-pub use question::{answer, question};
+pub use question::{answer, answers_alike, plain_form, question};
 pub use result::result;
 
 #[cfg(test)]

@@ -41,6 +41,23 @@ pub fn question(
     Ok((method, Value::Object(params)))
 }
 
+/// The params of a form that a revision knows just as it is, so that [`question`] would leave it
+/// so. Most are such forms, and then need not be looked at as JSON.
+#[must_use]
+pub fn plain_form(request: &InputRequest, version: Version) -> Option<&ElicitRequestFormParams> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(params)) = request else {
+        return None;
+    };
+    let fits = |meta| members::meta_fits(meta, version);
+    (version >= V2025_11_25 && params.meta.as_ref().is_none_or(fits)).then_some(params)
+}
+
+/// Whether an answer to this question is the same in this revision: [`answer`] would leave it so.
+#[must_use]
+pub fn answers_alike(request: &InputRequest, version: Version) -> bool {
+    version >= V2025_11_25 || !matches!(request, InputRequest::Elicit(_))
+}
+
 /// What an older client answered to a [`question`], as the answer to the modern one.
 #[must_use]
 pub fn answer(request: &InputRequest, version: Version, mut result: Value) -> Value {
@@ -225,6 +242,40 @@ mod tests {
         let roots = json!({"roots": [], "content": {"sides": "p"}});
         let request = InputRequest::roots();
         assert_eq!(answer(&request, V2025_06_18, roots.clone()), roots);
+    }
+
+    #[test]
+    fn a_form_is_plain_if_nothing_would_change() {
+        let meta = |key: &str| Map::from_iter([(key.to_owned(), json!(1))]);
+        let related = "io.modelcontextprotocol/related-task";
+        let mut plain = 0;
+        for form in [
+            sides(),
+            sides().meta(meta("quay")),
+            sides().meta(meta(related)),
+            sides().meta(meta("io.modelcontextprotocol/logLevel")),
+        ] {
+            let request = form.clone().into();
+            for version in Version::LEGACY {
+                let asked = asked(form.clone(), *version);
+                let unchanged = asked == Ok(to_value(&form).unwrap());
+                assert_eq!(plain_form(&request, *version).is_some(), unchanged);
+                plain += usize::from(unchanged);
+            }
+        }
+        assert_eq!(plain, 3, "all but one in the last of the older revisions");
+        assert_eq!(plain_form(&InputRequest::roots(), V2025_11_25), None);
+    }
+
+    #[test]
+    fn answers_are_alike_where_nothing_would_change() {
+        let request = sides().into();
+        let typed = json!({"action": "accept", "content": {"sides": "Port, s"}});
+        for version in [V2025_06_18, V2025_11_25] {
+            let alike = answer(&request, version, typed.clone()) == typed;
+            assert_eq!(answers_alike(&request, version), alike);
+            assert!(answers_alike(&InputRequest::roots(), version));
+        }
     }
 
     /// LFEAT-S-06, SHIM-S-04

@@ -247,6 +247,9 @@ impl Reader<'_> {
     }
 }
 
+/// What [`principal`] makes of one of whom none of the four parts is known.
+pub const NOBODY: &[u8] = &[0; 4];
+
 /// Who calls, as bytes: different for different parties, whatever their names are. Each part is
 /// there or not, and what is not there is not the same as an empty one.
 pub fn principal(parts: &[Option<&str>], out: &mut Vec<u8>) {

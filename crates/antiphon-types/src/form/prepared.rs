@@ -1,6 +1,7 @@
 //! [`RequestedSchema`]: a form as it is sent, made for once or for good.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -13,7 +14,8 @@ pub struct RequestedSchema(Inner);
 
 #[derive(Debug, Clone)]
 enum Inner {
-    Own(FormSchema),
+    /// Clones are many where it is asked.
+    Own(Arc<FormSchema>),
     Shared(&'static PreparedForm),
 }
 
@@ -42,7 +44,7 @@ impl RequestedSchema {
     /// The form, to be changed.
     pub fn into_schema(self) -> FormSchema {
         match self.0 {
-            Inner::Own(schema) => schema,
+            Inner::Own(schema) => Arc::unwrap_or_clone(schema),
             Inner::Shared(prepared) => prepared.schema.clone(),
         }
     }
@@ -61,7 +63,7 @@ impl Deref for RequestedSchema {
 
 impl From<FormSchema> for RequestedSchema {
     fn from(schema: FormSchema) -> Self {
-        Self(Inner::Own(schema))
+        Self(Inner::Own(Arc::new(schema)))
     }
 }
 
@@ -83,7 +85,8 @@ impl Serialize for RequestedSchema {
             Inner::Shared(PreparedForm {
                 json: Some(json), ..
             }) => json.serialize(to),
-            Inner::Shared(PreparedForm { schema, .. }) | Inner::Own(schema) => schema.serialize(to),
+            Inner::Shared(PreparedForm { schema, .. }) => schema.serialize(to),
+            Inner::Own(schema) => schema.serialize(to),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use antiphon_types::{CreateMessageResult, ElicitResult, ListRootsResult};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// An answer: what the user did, what the model said, or the roots.
 ///
@@ -18,9 +18,17 @@ impl Answer {
     pub fn accept(content: impl Serialize) -> Self {
         Self(match serde_json::to_value(content) {
             Ok(Value::Null) => Ok(json!({ "action": "accept" })),
-            Ok(content) => Ok(json!({ "action": "accept", "content": content })),
+            Ok(content) => return Self::accepted(content),
             Err(error) => Err(format!("the answer does not serialise: {error}")),
         })
+    }
+
+    /// The user accepted with this content.
+    pub(super) fn accepted(content: Value) -> Self {
+        let mut answer = Map::with_capacity(2);
+        answer.insert("action".to_owned(), "accept".into());
+        answer.insert("content".to_owned(), content);
+        Self(Ok(Value::Object(answer)))
     }
 
     /// The user said no.

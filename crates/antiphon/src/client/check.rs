@@ -12,6 +12,9 @@ use crate::schema::Foreign;
 
 /// What is wrong with an answer, field by field (ELIC-C-21); nothing, if it may be sent.
 pub(super) fn errors(question: &InputRequest, answer: &Value) -> Vec<String> {
+    if plainly_answers(question, answer) {
+        return Vec::new();
+    }
     let checked = match question {
         InputRequest::Elicit(ElicitRequestParams::Form(form)) => {
             elicited(answer).and_then(|answer| match answer.action {
@@ -30,6 +33,23 @@ pub(super) fn errors(question: &InputRequest, answer: &Value) -> Vec<String> {
         _ => Err(vec!["the question is of an unknown kind".to_owned()]),
     };
     checked.err().unwrap_or_default()
+}
+
+/// Whether this is a form, accepted and filled in, that plainly fits: most are, and nothing has to be
+/// copied to find out.
+fn plainly_answers(question: &InputRequest, answer: &Value) -> bool {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = question else {
+        return false;
+    };
+    match (answer.as_object(), answer.get("content")) {
+        (Some(answer), Some(Value::Object(content))) if answer.len() == 2 => {
+            answer
+                .get("action")
+                .is_some_and(|action| action == "accept")
+                && plainly_fits(&form.requested_schema, content)
+        }
+        _ => false,
+    }
 }
 
 fn elicited(answer: &Value) -> Result<ElicitResult, Vec<String>> {

@@ -133,7 +133,8 @@ impl Client {
     /// Answers forms. Declares `elicitation.form`.
     ///
     /// The callback shows the form and the server that asks to the user, and says what they did.
-    /// It runs on a task of its own; if it blocks, use `tokio::task::spawn_blocking`. An answer
+    /// It runs on a task of its own, unless it has an answer at once and the runtime a single thread;
+    /// if it blocks, use `tokio::task::spawn_blocking`. An answer
     /// that does not fit the form is handed back with [`errors`](super::Question::errors), up to
     /// three tries in all.
     #[must_use]

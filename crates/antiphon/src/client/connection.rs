@@ -19,6 +19,7 @@ use super::{
     Listing, Negotiated, Outcome, Paused, Problem, ReadResource, Request, Step, Subscription,
     Target, Traffic,
     drive::{Drive, unsupported},
+    given::Given,
     options::Options,
     shared::{Leg, Shared},
 };
@@ -152,8 +153,8 @@ impl Connection {
         M: Method<Result: Finished>,
     {
         let (target, options) = parts(request)?;
-        let outcome = Drive::new(&self.0, target, options).run().await?;
-        match outcome {
+        let mut drive = Drive::new(&self.0, target, options);
+        match drive.run().await? {
             Outcome::Done(result) => Ok(result),
             Outcome::Paused(paused) | Outcome::Later(paused) => {
                 let keys: Vec<_> = paused.unanswered().map(|(key, _)| word(key)).collect();
@@ -174,10 +175,8 @@ impl Connection {
         M: Method<Result: Finished>,
     {
         let (target, options) = parts(request)?;
-        Drive::new(&self.0, target, options)
-            .step_by_step()
-            .run()
-            .await
+        let mut drive = Drive::new(&self.0, target, options).step_by_step();
+        drive.run().await
     }
 
     /// Goes on with a paused call, once it is answered. It need not have been started on this
@@ -190,7 +189,8 @@ impl Connection {
     /// does not fit, it is inside, unharmed: see [`Error::into_paused`].
     pub async fn resume<T: Finished>(&self, paused: Paused) -> Result<Outcome<T>, Error> {
         let paused = self.resumable::<T>(paused)?;
-        Drive::resumed(&self.0, paused).step_by_step().run().await
+        let mut drive = Drive::resumed(&self.0, paused).step_by_step();
+        drive.run().await
     }
 
     /// Goes on with a paused call as it is: no answer is checked, and a question that has none is
@@ -201,7 +201,8 @@ impl Connection {
         mut paused: Paused,
     ) -> Result<Outcome<T>, Error> {
         paused.rounds.leave_out_unanswered();
-        Drive::resumed(&self.0, paused).step_by_step().run().await
+        let mut drive = Drive::resumed(&self.0, paused).step_by_step();
+        drive.run().await
     }
 
     /// Checks a paused call before anything is sent.
@@ -232,7 +233,7 @@ impl Connection {
             wrong.push(Problem::of("its result has another type"));
         }
         for asked in paused.rounds.pending() {
-            if self.0.client.handlers.asking(&asked.question).is_none() {
+            if !self.0.client.handlers.answer(&asked.question) {
                 wrong.push(Problem::with(&asked.key, "it is not answered"));
                 continue;
             }
@@ -317,6 +318,7 @@ impl Connection {
             ..self.0.leg::<Discover>(&options)
         };
         let text = self.0.request(&leg, &params).await;
+        let text = text.and_then(Given::into_text);
         let result = text.and_then(|text| match serde_json::from_slice(&text) {
             Ok(Value::Object(result)) if asks(&result) => {
                 Err(Error::decode("the server asks for input, where it may not"))

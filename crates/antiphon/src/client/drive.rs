@@ -1,6 +1,6 @@
 //! The loop: a call, its questions, and the call again with the answers (wire.md 4.3).
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, pin::pin, sync::Arc};
 
 use antiphon_core::{
     exchange::{Next, Rounds},
@@ -10,7 +10,7 @@ use antiphon_types::{
     ClientCapabilities, ElicitRequestParams, ErrorObject, InputRequest, InputRequired,
 };
 use serde::{Serialize, Serializer};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep_until, timeout_at},
@@ -19,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
-    Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target, check,
-    error::Boxed,
-    handlers::Asking,
+    Client, Clock, Error, ErrorKind, Finished, Outcome, Paused, Target,
+    asking::{self, Answered, Begun, Failure},
+    given::Given,
     options::Options,
-    question::{About, Replied, Round},
+    question::{About, Round},
     shared::{Leg, Shared, after, envelope},
 };
 use crate::excerpt::{sentence, word};
@@ -31,9 +31,6 @@ use crate::links;
 
 /// Most questions of one round; a server that asks more is out to keep us busy.
 pub(super) const QUESTIONS: usize = 100;
-
-/// How often an answer may be handed back.
-const TRIES: u32 = 3;
 
 /// One call on its way.
 pub(super) struct Drive<'a> {
@@ -88,21 +85,24 @@ impl<'a> Drive<'a> {
     }
 
     /// Goes on until there is a result, or nothing that can be done here.
-    pub(super) async fn run<T: Finished>(mut self) -> Result<Outcome<T>, Error> {
-        let during = self.target.clone();
+    pub(super) async fn run<T: Finished>(&mut self) -> Result<Outcome<T>, Error> {
         let cancel = self.options.cancel.clone();
-        let span = tracing::debug_span!("mcp.call", call = %during);
-        let rounds = self.rounds().instrument(span);
-        let outcome = match cancel {
-            None => rounds.await,
-            Some(cancel) => tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err(Error::cancelled()),
-                outcome = rounds => outcome,
-            },
+        let span = tracing::debug_span!("mcp.call", call = %self.target);
+        let outcome = {
+            // Pinned here: wrapped as it is, all of it would be moved again and again.
+            let rounds = pin!(self.rounds());
+            let rounds = rounds.instrument(span);
+            match cancel {
+                None => rounds.await,
+                Some(cancel) => tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => Err(Error::cancelled()),
+                    outcome = rounds => outcome,
+                },
+            }
         };
         outcome.map_err(|error| {
-            let error = error.during(during);
+            let error = error.during(&self.target);
             match self.rounds.is_retry() && can_go_on(&error) {
                 true => error.interrupted(self.pause()),
                 false => error,
@@ -119,16 +119,15 @@ impl<'a> Drive<'a> {
             }
         }
         loop {
-            let text = match self.shared.call(self).await {
-                Ok(text) => text,
+            let given = match self.shared.call(self).await {
+                Ok(given) => given,
                 Err(error) => {
-                    self.open_links(error).await?;
+                    Box::pin(self.open_links(error)).await?;
                     continue;
                 }
             };
-            let text = std::str::from_utf8(&text)
-                .map_err(|error| Error::decode("the result is not UTF-8").caused_by(error))?;
-            let Some(result) = T::read(self.target.method(), text) else {
+            let method = self.target.method();
+            let Some(result) = given.read(|text| T::read(method, text))? else {
                 return Err(Error::invalid("the result of this call has another type"));
             };
             let asked = match result {
@@ -228,23 +227,37 @@ impl<'a> Drive<'a> {
         // However the round ends, whatever a callback started is told.
         let _over = cancelled.clone().drop_guard();
         let round = self.rounds.round();
-        let mut callbacks = JoinSet::new();
+        let in_place = asking::may_begin_in_place();
+        let mut answers = Vec::new();
+        let mut waiting = JoinSet::new();
         // Which question each of them answers.
         let mut asked_by = HashMap::new();
+        // All have begun before any failure counts.
         for (at, asked) in self.rounds.questions().iter().enumerate() {
-            let asking = match asked.answer {
-                Some(_) => None,
-                None => client.handlers.asking(&asked.question),
-            };
-            let Some(asking) = asking else {
+            let (handlers, question) = (&client.handlers, &asked.question);
+            if asked.answer.is_some() || !handlers.answer(question) {
                 continue;
+            }
+            let about = || self.about(&asked.key, round, &cancelled, deadline);
+            let (about, begun) = match in_place {
+                false => (about(), None),
+                true => match asking::begin(handlers, question, about()).await {
+                    Begun::Over(answer) => {
+                        answers.push((at, answer));
+                        continue;
+                    }
+                    Begun::Waits(reply) => (about(), Some(reply)),
+                    Begun::Again(errors) => (about().again(errors), None),
+                },
             };
-            let about = self.about(&asked.key, round, &cancelled, deadline);
-            let asking = ask(asking, asked.question.clone(), about).in_current_span();
-            asked_by.insert(callbacks.spawn(asking).id(), at);
+            let asking = asking::ask(handlers.clone(), question.clone(), about, begun);
+            asked_by.insert(waiting.spawn(asking.in_current_span()).id(), at);
         }
-        loop {
-            let next = timeout_at(deadline, callbacks.join_next_with_id()).await;
+        for (at, answer) in answers {
+            self.answered(at, answer)?;
+        }
+        while !waiting.is_empty() {
+            let next = timeout_at(deadline, waiting.join_next_with_id()).await;
             let Some(next) = next.map_err(|_| Error::timed_out(Clock::Human, human))? else {
                 break;
             };
@@ -252,19 +265,24 @@ impl<'a> Drive<'a> {
                 Ok((id, answer)) => (id, answer),
                 Err(panic) => (panic.id(), Err(Failure::Refused(panic.into()))),
             };
-            let Some(at) = asked_by.remove(&id) else {
-                continue;
-            };
-            match answer {
-                Ok(Some(answer)) => self.rounds.answer_at(at, answer),
-                Ok(None) => {}
-                Err(failure) => {
-                    let key = self.rounds.questions()[at].key.clone();
-                    return Err(failure.into_error(key, round));
-                }
+            if let Some(at) = asked_by.remove(&id) {
+                self.answered(at, answer)?;
             }
         }
         Ok(self.rounds.pending().next().is_none())
+    }
+
+    /// Notes the answer to the question at this position.
+    fn answered(&mut self, at: usize, answer: Answered) -> Result<(), Error> {
+        match answer {
+            Ok(Some(answer)) => self.rounds.answer_at(at, answer),
+            Ok(None) => {}
+            Err(failure) => {
+                let key = self.rounds.questions()[at].key.clone();
+                return Err(failure.into_error(key, self.rounds.round()));
+            }
+        }
+        Ok(())
     }
 
     /// What a callback is told beside a question.
@@ -350,54 +368,6 @@ fn can_go_on(error: &Error) -> bool {
     )
 }
 
-/// Asks one question, again if the answer does not fit; `None` if the caller is to answer.
-pub(super) async fn ask(
-    asking: Asking,
-    question: InputRequest,
-    mut about: About,
-) -> Result<Option<Value>, Failure> {
-    loop {
-        let answer = match asking(about.clone()).await.0 {
-            Replied::Answer(answer) => answer,
-            Replied::Refused(why) => return Err(Failure::Refused(why)),
-            Replied::ByHand => return Ok(None),
-        };
-        let errors = check::errors(&question, &answer);
-        if errors.is_empty() {
-            return Ok(Some(answer));
-        }
-        if about.attempt == TRIES {
-            return Err(Failure::Invalid(errors));
-        }
-        about.errors = errors;
-        about.attempt += 1;
-    }
-}
-
-/// Why a question has no answer.
-pub(super) enum Failure {
-    Refused(Boxed),
-    Invalid(Vec<String>),
-}
-
-impl Failure {
-    pub(super) fn into_error(self, key: String, round: u32) -> Error {
-        match self {
-            Self::Refused(why) => {
-                let message = format!("no answer to `{}` in round {round}", word(&key));
-                Error::new(ErrorKind::Refused { key, round }, message).caused_by(why)
-            }
-            Self::Invalid(errors) => {
-                let what = errors.join("; ");
-                let shown = word(&key);
-                let message =
-                    format!("the answer to `{shown}` in round {round} does not fit: {what}");
-                Error::new(ErrorKind::InvalidAnswer { key, round, errors }, message)
-            }
-        }
-    }
-}
-
 /// What is sent: the call as it was given, and the answers of the last round only (MRTR-C-10,
 /// MRTR-C-11).
 #[derive(Serialize)]
@@ -412,7 +382,23 @@ struct Params<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     input_responses: Option<Answers<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_state: Option<&'a str>,
+    request_state: Option<State<'a>>,
+}
+
+/// A state. One that needs no escapes, as most do not, is found out and written in far fewer steps
+/// than it takes to look at each character for one.
+struct State<'a>(&'a str);
+
+impl Serialize for State<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let plain = |byte: u8| (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
+        if self.0.bytes().fold(true, |all, byte| all & plain(byte))
+            && let Ok(raw) = RawValue::from_string(format!("\"{}\"", self.0))
+        {
+            return raw.serialize(to);
+        }
+        self.0.serialize(to)
+    }
 }
 
 struct Answers<'a>(&'a Rounds);
@@ -430,7 +416,7 @@ impl Serialize for Answers<'_> {
 
 impl Shared {
     /// One leg of a call.
-    async fn call(&self, drive: &Drive<'_>) -> Result<bytes::Bytes, Error> {
+    async fn call(&self, drive: &Drive<'_>) -> Result<Given, Error> {
         let target = &*drive.target;
         let name = target.name();
         let rounds = &drive.rounds;
@@ -440,7 +426,7 @@ impl Shared {
             uri: is_resource.then_some(name),
             arguments: target.arguments(),
             input_responses: (!rounds.questions().is_empty()).then_some(Answers(rounds)),
-            request_state: rounds.state(),
+            request_state: rounds.state().map(State),
         };
         let leg = Leg {
             method: target.method(),
@@ -456,7 +442,7 @@ impl Shared {
             return self.call_tool(leg, target, &params).await;
         }
         if is_resource && !rounds.is_retry() {
-            return self.read(&leg, name, &params).await;
+            return self.read(&leg, name, &params).await.map(Given::sure);
         }
         // MRTR-C-14: what came of a retry is not kept.
         self.request(&leg, &params).await

@@ -46,6 +46,10 @@ impl<Q> Answerer<Q> {
     fn is_somebody(&self) -> bool {
         !matches!(self, Self::Nobody)
     }
+
+    fn is_callback(&self) -> bool {
+        matches!(self, Self::Callback(_))
+    }
 }
 
 /// Who answers each kind.
@@ -106,33 +110,54 @@ impl Handlers {
         }
     }
 
-    /// The callback for a question; `None` if there is none, and the caller has to answer.
-    pub(super) fn asking(&self, question: &InputRequest) -> Option<Asking> {
-        fn bound<Q: Clone + Send + Sync + 'static>(
+    /// Whether a callback answers this question; otherwise the caller has to.
+    pub(super) fn answer(&self, question: &InputRequest) -> bool {
+        let is_callback = match question {
+            InputRequest::Elicit(ElicitRequestParams::Form(_)) => self.form.is_callback(),
+            InputRequest::Elicit(ElicitRequestParams::Url(_)) => self.url.is_callback(),
+            InputRequest::Sample(_) => self.sample.is_callback(),
+            InputRequest::Roots(_) => self.roots.is_callback(),
+            _ => false,
+        };
+        is_callback && self.allow(question)
+    }
+
+    /// Has the callback for a question answer it; `None` if there is none, and the caller has to.
+    pub(super) fn ask(
+        &self,
+        question: &InputRequest,
+        about: About,
+    ) -> Option<Pending<'static, Reply>> {
+        fn asked<Q: Clone>(
             answerer: &Answerer<Question<Q>>,
             question: &Q,
-        ) -> Option<Asking> {
-            let Answerer::Callback(callback) = answerer else {
-                return None;
-            };
-            let (callback, question) = (callback.clone(), question.clone());
-            Some(Box::new(move |about| {
-                callback(Question::new(question.clone(), about))
-            }))
+            about: About,
+        ) -> Option<Pending<'static, Reply>> {
+            match answerer {
+                Answerer::Callback(callback) => {
+                    Some(callback(Question::new(question.clone(), about)))
+                }
+                Answerer::Nobody | Answerer::Caller => None,
+            }
         }
 
         match question {
-            InputRequest::Elicit(ElicitRequestParams::Form(form)) => bound(&self.form, form),
-            InputRequest::Elicit(ElicitRequestParams::Url(link)) => bound(&self.url, link),
-            InputRequest::Sample(sample) => {
-                let allowed = self.tools || Kind::of(question) == Some(Kind::Sample);
-                bound(&self.sample, &**sample).filter(|_| allowed)
+            _ if !self.allow(question) => None,
+            InputRequest::Elicit(ElicitRequestParams::Form(form)) => asked(&self.form, form, about),
+            InputRequest::Elicit(ElicitRequestParams::Url(link)) => asked(&self.url, link, about),
+            InputRequest::Sample(sample) => asked(&self.sample, &**sample, about),
+            InputRequest::Roots(roots) => {
+                asked(&self.roots, &roots.clone().unwrap_or_default(), about)
             }
-            InputRequest::Roots(roots) => bound(&self.roots, &roots.clone().unwrap_or_default()),
             _ => None,
         }
     }
-}
 
-/// A callback with its question; it may be asked again.
-pub(super) type Asking = Box<dyn Fn(About) -> Pending<'static, Reply> + Send + Sync>;
+    /// Whether a model may be given tools, if that is what is asked.
+    fn allow(&self, question: &InputRequest) -> bool {
+        match question {
+            InputRequest::Sample(_) => self.tools || Kind::of(question) == Some(Kind::Sample),
+            _ => true,
+        }
+    }
+}

@@ -135,7 +135,9 @@ fn fetch<M: List<T> + 'static, T: 'static>(
         let leg = shared.leg::<M>(&options);
         let known = shared.negotiated.get();
         let offered = known.is_some_and(|known| M::is_offered(&known.capabilities));
-        let text = shared.kept(key, &leg, shared.request(&leg, &params));
+        let text = shared.kept(key, &leg, async {
+            shared.request(&leg, &params).await?.into_text()
+        });
         let text = match text.await {
             // A server that has no such things need not have a list of them.
             Err(error) if error.code() == Some(code::METHOD_NOT_FOUND) && !offered => {

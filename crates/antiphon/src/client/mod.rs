@@ -11,6 +11,7 @@
 //! ask goes to the same callbacks.
 
 mod answer;
+mod asking;
 mod cache;
 mod check;
 #[expect(
@@ -24,6 +25,7 @@ mod drive;
 mod era;
 mod error;
 mod event;
+mod given;
 mod handlers;
 mod identity;
 mod legacy;

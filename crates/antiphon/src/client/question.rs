@@ -72,6 +72,13 @@ impl About {
             deadline: deadline.into_std(),
         }
     }
+
+    /// The next try, after an answer that did not fit.
+    pub(super) fn again(mut self, errors: Vec<String>) -> Self {
+        self.errors = errors;
+        self.attempt += 1;
+        self
+    }
 }
 
 impl<T> Question<T> {
@@ -197,7 +204,7 @@ impl Form {
     /// The user filled in the form; `content` serialises to an object of its fields.
     pub fn accept(&self, content: impl Serialize) -> Reply {
         match serde_json::to_value(content) {
-            Ok(content @ Value::Object(_)) => Answer::accept(content).into(),
+            Ok(content @ Value::Object(_)) => Answer::accepted(content).into(),
             Ok(_) => Reply::refused("a form is answered with an object of its fields"),
             Err(error) => Reply::refused(format!("the answer does not serialise: {error}")),
         }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::{
     Error, Target,
     cache::{Hint, Key},
+    given::Given,
     options::Options,
     shared::{Leg, Shared, WorkClock},
 };
@@ -28,7 +29,10 @@ impl Shared {
     pub(super) async fn discover(&self) -> Result<DiscoverResult, Error> {
         let options = Options::default();
         let leg = self.leg::<Discover>(&options);
-        let text = self.request(&leg, &RequestParams::new()).await?;
+        let text = self
+            .request(&leg, &RequestParams::new())
+            .await?
+            .into_text()?;
         decoded::<Discover>(&text)
     }
 
@@ -39,7 +43,7 @@ impl Shared {
         options: &Options,
     ) -> Result<M::Result, Error> {
         let text = self.request(&self.leg::<M>(options), params).await;
-        let result = text.and_then(|text| decoded::<M>(&text));
+        let result = text.and_then(|text| decoded::<M>(&text.into_text()?));
         result.map_err(|error| error.during(M::NAME))
     }
 
@@ -64,7 +68,7 @@ impl Shared {
         leg: Leg<'_>,
         target: &Target,
         params: &(impl Serialize + Sync + ?Sized),
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Given, Error> {
         if !self.mirrors() {
             return self.request(&leg, params).await;
         }
@@ -131,7 +135,8 @@ impl Shared {
             method: method::ReadResource::NAME,
             detail: Some(uri.to_owned()),
         };
-        self.kept(key, leg, self.request(leg, params)).await
+        let request = async { self.request(leg, params).await?.into_text() };
+        self.kept(key, leg, request).await
     }
 
     /// Forgets what is known of a server that is not the one it was.

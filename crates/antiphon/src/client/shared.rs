@@ -26,6 +26,7 @@ use super::{
     Client, Clock, Error, ErrorKind, Event, Identity, Incoming, Outgoing, Target, Transport,
     cache::Cache,
     client::{Listeners, Traffic},
+    given::{Given, no_message},
     legacy::{Known, Running, Session, batch, limit},
     options::Options,
     patience::Patience,
@@ -114,7 +115,7 @@ impl Shared {
         &self,
         leg: &Leg<'_>,
         params: &(impl Serialize + Sync + ?Sized),
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Given, Error> {
         let epoch = self.session.epoch();
         let error = match self.once(leg, params).await {
             Ok(result) => {
@@ -148,7 +149,7 @@ impl Shared {
         &self,
         leg: &Leg<'_>,
         params: &(impl Serialize + Sync + ?Sized),
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Given, Error> {
         let outgoing = self.written(leg, params)?;
         tokio::select! {
             biased;
@@ -209,7 +210,7 @@ impl Shared {
     }
 
     /// The answer to a request, within the work clock (CANC-C-06).
-    async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Bytes, Error> {
+    async fn answered(&self, leg: &Leg<'_>, outgoing: Outgoing<'_>) -> Result<Given, Error> {
         let id = outgoing.id;
         let mut clock = WorkClock::new(self, leg);
         let running = self.session.began(&self.client, leg, id);
@@ -238,7 +239,7 @@ impl Shared {
         clock: &mut WorkClock<'_>,
         incoming: &mut Incoming,
         running: Option<&Running>,
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Given, Error> {
         let status = incoming.status();
         // The rest of a batch.
         let mut rest = VecDeque::new();
@@ -261,6 +262,12 @@ impl Shared {
                     message
                 }
             };
+            // Whoever reads the result of a call can tell a wrong guess.
+            if leg.call.is_some()
+                && let Some(given) = Given::guess(&message, id)
+            {
+                return Ok(given);
+            }
             match Reply::parse(&message) {
                 Ok(Reply::Result {
                     id: answered,
@@ -269,7 +276,7 @@ impl Shared {
                     if answered.as_i64() != Some(id) {
                         return Err(Error::decode("the server answered another request"));
                     }
-                    return Ok(message.slice_ref(result.get().as_bytes()));
+                    return Ok(Given::sure(message.slice_ref(result.get().as_bytes())));
                 }
                 Ok(Reply::Error {
                     id: answered,
@@ -296,9 +303,7 @@ impl Shared {
                         self.client.listeners.told(&Event::Message(message));
                     }
                 }
-                Err(why) => {
-                    return Err(Error::decode("the server sent what is no message").caused_by(why));
-                }
+                Err(why) => return Err(no_message(why)),
             }
             // A server may talk so fast that nothing ever waits.
             clock.check()?;

@@ -2,11 +2,13 @@
 //! written once.
 
 use antiphon_core::{negotiate::Fault, question::Kind, write};
-use antiphon_types::{ErrorObject, InputRequest, InputRequired, MetaObject, Version, code};
+use antiphon_types::{
+    ElicitRequestParams, ErrorObject, InputRequest, InputRequired, MetaObject, Version, code,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::endpoint::Inner;
+use super::{endpoint::Inner, glimpse::Glimpse};
 use crate::{
     auth::scopes,
     raw::{Call, Observed, Outgoing, Rendered, Reply},
@@ -61,7 +63,17 @@ impl Writer<'_, '_> {
             Reply::Complete(mut result) => {
                 let meta = result.prepare();
                 self.out.reserve(result.size_hint() + 256);
-                self.complete(&result, meta.as_ref())?;
+                let identity = self.endpoint.identity.as_deref().map(RawValue::get);
+                let write = |out: &mut Vec<u8>| result.write(out);
+                write::result_with(
+                    self.out,
+                    self.call.id,
+                    "complete",
+                    write,
+                    meta.as_ref(),
+                    identity,
+                )
+                .map_err(|error| self.unwritable(&error))?;
                 result.is_error()
             }
             Reply::Rendered(rendered) => {
@@ -142,10 +154,27 @@ pub(crate) fn gate(call: &Call<'_>, input: &InputRequired) -> Result<(), ErrorOb
             return Err(ErrorObject::internal(error));
         }
     }
+    if is_seen_to_cover(call, input) {
+        return Ok(());
+    }
     match call.capabilities()?.missing(&input.required_capabilities()) {
         None => Ok(()),
         Some(missing) => Err(ErrorObject::missing_capabilities(missing)),
     }
+}
+
+/// Whether a glimpse at what the client declares is enough to see that it can answer. If not, all of
+/// it is read, to tell what is missing.
+fn is_seen_to_cover(call: &Call<'_>, input: &InputRequired) -> bool {
+    let declared = call.meta.client_capabilities.map(RawValue::get);
+    let Some(glimpse) = declared.and_then(Glimpse::of) else {
+        return false;
+    };
+    input.requests().all(|(_, request)| match request {
+        InputRequest::Elicit(ElicitRequestParams::Form(_)) => glimpse.form,
+        InputRequest::Elicit(ElicitRequestParams::Url(_)) => glimpse.url,
+        _ => false,
+    })
 }
 
 /// That links must be opened first is told only to clients that know what to do about it: those of

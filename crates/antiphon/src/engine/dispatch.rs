@@ -4,7 +4,7 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::{pin::pin, sync::Arc};
+use std::{future::Future, pin::pin, sync::Arc};
 
 use antiphon_core::{
     depth,
@@ -46,78 +46,89 @@ pub(crate) struct Inbound {
 }
 
 /// Answers one message.
-pub(crate) async fn answer(served: Endpoint, inbound: Inbound, outbox: Arc<Outbox>) -> Answer {
-    let endpoint = served.inner();
-    let Ok(text) = std::str::from_utf8(&inbound.body) else {
-        let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
-        return Answer::error(legacy::nobody(&inbound), 400, &error);
-    };
-    let message = match Message::parse(text) {
-        Ok(message) => message,
-        Err(unreadable) => {
-            let why = unreadable.why;
-            let error = match unreadable.is_json {
-                true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
-                false => ErrorObject::parse_error(format!("Parse error: {why}")),
-            };
-            let id = unreadable.id.or_else(|| legacy::nobody(&inbound));
-            return Answer::error(id, 400, &error);
+#[expect(
+    clippy::manual_async_fn,
+    reason = "the future of an `async fn` has room for its arguments twice, here 312 bytes"
+)]
+pub(crate) fn answer(
+    served: Endpoint,
+    inbound: Inbound,
+    outbox: Arc<Outbox>,
+) -> impl Future<Output = Answer> + Send {
+    async move {
+        let endpoint = served.inner();
+        let Ok(text) = std::str::from_utf8(&inbound.body) else {
+            let error = ErrorObject::parse_error("Parse error: the message is not UTF-8");
+            return Answer::error(legacy::nobody(&inbound), 400, &error);
+        };
+        let message = match Message::parse(text) {
+            Ok(message) => message,
+            Err(unreadable) => {
+                let why = unreadable.why;
+                let error = match unreadable.is_json {
+                    true => ErrorObject::invalid_params(format!("Invalid params: {why}")),
+                    false => ErrorObject::parse_error(format!("Parse error: {why}")),
+                };
+                let id = unreadable.id.or_else(|| legacy::nobody(&inbound));
+                return Answer::error(id, 400, &error);
+            }
+        };
+        if depth::exceeds(text, endpoint.limits.depth) {
+            let text = format!(
+                "The message nests deeper than {} levels",
+                endpoint.limits.depth
+            );
+            let id = message.id().or_else(|| legacy::nobody(&inbound));
+            return Answer::error(id, 400, &ErrorObject::invalid_request(text));
         }
-    };
-    if depth::exceeds(text, endpoint.limits.depth) {
-        let text = format!(
-            "The message nests deeper than {} levels",
-            endpoint.limits.depth
-        );
-        let id = message.id().or_else(|| legacy::nobody(&inbound));
-        return Answer::error(id, 400, &ErrorObject::invalid_request(text));
+        let shape = message.shape();
+        if legacy::concerns(&message, shape, &inbound) {
+            let answer = legacy::answer(&served, &message, text, &inbound, &outbox);
+            if let Some(answer) = answer.await {
+                return answer;
+            }
+        }
+        match shape {
+            Shape::Request => {}
+            Shape::Notification => return notification(&message, &inbound),
+            Shape::Response if outbox.is_on_lines() => {
+                tracing::debug!("a response arrived although nothing was asked; ignored");
+                return Answer::Nothing;
+            }
+            // BASE-C-06
+            Shape::Response => {
+                let error = "Invalid request: a client sends no responses in this era";
+                return Answer::error(None, 400, &ErrorObject::invalid_request(error));
+            }
+            Shape::Batch => {
+                return invalid(&message, &inbound, "a batch: send one message at a time");
+            }
+            Shape::Invalid(why) => return invalid(&message, &inbound, why),
+        }
+        let mut observation = Observation::begin(endpoint, &message, inbound.transport);
+        let headers = inbound.http.as_ref().map(|parts| &parts.headers);
+        let (answer, outcome) = match admit::request(&message, headers, endpoint) {
+            Ok((version, method)) => {
+                observation.speaks(version);
+                let request = Request {
+                    served: &served,
+                    message: &message,
+                    text,
+                    inbound: &inbound,
+                    outbox: &outbox,
+                };
+                // Pinned where it lies: moving it into its wrappers would copy all of it.
+                let request = pin!(request.run(version, method));
+                observation.run(request).await
+            }
+            Err(fault) => (
+                Answer::fault(message.id(), &fault),
+                Observed::Error(fault.error.code),
+            ),
+        };
+        observation.end(outcome);
+        answer
     }
-    let shape = message.shape();
-    if legacy::concerns(&message, shape, &inbound) {
-        let answer = legacy::answer(&served, &message, text, &inbound, &outbox);
-        // Not a part of this future, which every modern request pays for.
-        if let Some(answer) = Box::pin(answer).await {
-            return answer;
-        }
-    }
-    match shape {
-        Shape::Request => {}
-        Shape::Notification => return notification(&message, &inbound),
-        Shape::Response if outbox.is_on_lines() => {
-            tracing::debug!("a response arrived although nothing was asked; ignored");
-            return Answer::Nothing;
-        }
-        // BASE-C-06
-        Shape::Response => {
-            let error = "Invalid request: a client sends no responses in this era";
-            return Answer::error(None, 400, &ErrorObject::invalid_request(error));
-        }
-        Shape::Batch => return invalid(&message, &inbound, "a batch: send one message at a time"),
-        Shape::Invalid(why) => return invalid(&message, &inbound, why),
-    }
-    let mut observation = Observation::begin(endpoint, &message, inbound.transport);
-    let headers = inbound.http.as_ref().map(|parts| &parts.headers);
-    let (answer, outcome) = match admit::request(&message, headers, endpoint) {
-        Ok((version, method)) => {
-            observation.speaks(version);
-            let request = Request {
-                served: &served,
-                message: &message,
-                text,
-                inbound: &inbound,
-                outbox: &outbox,
-            };
-            // Pinned where it lies: moving it into its wrappers would copy all of it.
-            let request = pin!(request.run(version, method));
-            observation.run(request).await
-        }
-        Err(fault) => (
-            Answer::fault(message.id(), &fault),
-            Observed::Error(fault.error.code),
-        ),
-    };
-    observation.end(outcome);
-    answer
 }
 
 /// A request that is let in, as far as its metadata goes.
@@ -332,7 +343,8 @@ async fn run<'a>(
             answer.complete(&result, meta.as_ref())
         }
         Method::Listen => {
-            let closing = listen::run(endpoint, call, given).await?;
+            // Large, and not a part of the future that every other request has.
+            let closing = Box::pin(listen::run(endpoint, call, given)).await?;
             answer.whole(&closing)
         }
         Method::Other => {

@@ -14,7 +14,9 @@ pub(crate) struct InFlight(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    waiting: HashMap<RequestId, Arc<Outbox>>,
+    /// Ids are the client's, but so is the time that it takes to tell them apart: the table is that of
+    /// one connection, and the hash is seeded.
+    waiting: HashMap<RequestId, Arc<Outbox>, foldhash::quality::RandomState>,
     /// Cancelled by id, and not gone yet.
     cancelled: Vec<Arc<Outbox>>,
 }

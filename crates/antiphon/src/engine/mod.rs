@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod connection;
 pub(crate) mod dispatch;
 pub(crate) mod endpoint;
+mod glimpse;
 pub(crate) mod inflight;
 pub(crate) mod lifecycle;
 pub(crate) mod lines;

@@ -1,6 +1,11 @@
 //! Messages of clients of older revisions: whose they are, and who takes them.
 
-use std::sync::Arc;
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use antiphon_core::{
     envelope::{Message, Shape},
@@ -74,15 +79,34 @@ pub(super) fn unaddressed(version: Version) -> Option<&'static str> {
     (version < Version::V2025_11_25).then_some("null")
 }
 
-/// Answers a message of an older client's; `None` if it is not one of those that are known, and
-/// is to be answered as if there were none.
-pub(crate) async fn answer(
-    served: &Endpoint,
-    message: &Message<'_>,
-    text: &str,
-    inbound: &Inbound,
-    outbox: &Arc<Outbox>,
-) -> Option<Answer> {
+/// The answer to a message of an older client's; `None` if it is not one of those that are known,
+/// and is to be answered as if there were none.
+pub(crate) enum Answering<'a> {
+    /// Of what is only taken.
+    Now(Option<Answer>),
+    /// Of a request. Not a part of the future that every modern request pays for.
+    Later(Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>>),
+}
+
+impl Future for Answering<'_> {
+    type Output = Option<Answer>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Now(answer) => Poll::Ready(answer.take()),
+            Self::Later(answer) => answer.as_mut().poll(context),
+        }
+    }
+}
+
+/// Answers a message of an older client's.
+pub(crate) fn answer<'a>(
+    served: &'a Endpoint,
+    message: &'a Message<'a>,
+    text: &'a str,
+    inbound: &'a Inbound,
+    outbox: &'a Arc<Outbox>,
+) -> Answering<'a> {
     let told = Told {
         served,
         message,
@@ -90,30 +114,41 @@ pub(crate) async fn answer(
         inbound,
         outbox,
     };
-    match inbound.legacy.as_ref()? {
-        Way::Channel(channel) => on_channel(channel, told).await,
+    match (&inbound.legacy, message.shape()) {
+        (None, _) => Answering::Now(None),
+        (Some(Way::Channel(channel)), Shape::Request) => {
+            Answering::Later(Box::pin(request(channel, told)))
+        }
+        (Some(Way::Channel(channel)), _) => Answering::Now(take(channel, told)),
         #[cfg(feature = "http")]
-        Way::Http(table) => super::http::answer(table, told).await,
+        (Some(Way::Http(table)), Shape::Request) => {
+            Answering::Later(Box::pin(super::http::request(table, told)))
+        }
+        #[cfg(feature = "http")]
+        (Some(Way::Http(table)), _) => Answering::Now(super::http::take(table, told)),
     }
 }
 
-/// wire.md 10.2
-async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
+/// A request on a channel (wire.md 10.2).
+async fn request(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
     let method = told.message.method();
-    let session = channel.session();
+    if method == "initialize" {
+        return Some(handshake::on_channel(channel, told).await);
+    }
+    match channel.session() {
+        Some(session) => Some(run::request(session, told).await),
+        // Also before the handshake (LEG-C-04, LEG-B-07).
+        None if method == "ping" => Some(pong(told.message)),
+        None => None,
+    }
+}
+
+/// What is not a request, on a channel.
+fn take(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
+    let session = channel.session()?;
     match told.message.shape() {
-        Shape::Request if method == "initialize" => {
-            Some(handshake::on_channel(channel, told).await)
-        }
-        Shape::Request => match session {
-            Some(session) => Some(run::request(session, told).await),
-            // Also before the handshake (LEG-C-04, LEG-B-07).
-            None if method == "ping" => Some(pong(told.message)),
-            None => None,
-        },
         Shape::Notification => {
-            session?;
-            match method {
+            match told.message.method() {
                 "notifications/initialized" => channel.begin_telling(),
                 // Whatever runs on the channel can be cancelled, in either era.
                 "notifications/cancelled" => return None,
@@ -125,10 +160,10 @@ async fn on_channel(channel: &Arc<Channel>, told: Told<'_>) -> Option<Answer> {
             Some(Answer::Nothing)
         }
         Shape::Response => {
-            take_response(session?, told.text);
+            take_response(session, told.text);
             Some(Answer::Nothing)
         }
-        Shape::Batch | Shape::Invalid(_) => None,
+        Shape::Request | Shape::Batch | Shape::Invalid(_) => None,
     }
 }
 

@@ -1,13 +1,14 @@
 //! [`Asked`]: requests of the server's that a client has not answered yet.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use antiphon_core::canonical::canonical;
 use antiphon_types::{ErrorObject, RequestId, decode};
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 use tokio::sync::oneshot;
 
 /// The outstanding requests of one session. An answer counts only here, once, and only if its id
@@ -19,14 +20,27 @@ pub(crate) struct Asked(Mutex<Table>);
 struct Table {
     /// Ids are never used twice (LEG-B-02).
     last: u64,
-    waiting: HashMap<u64, oneshot::Sender<Said>>,
+    /// In the order of their ids.
+    waiting: Vec<(u64, oneshot::Sender<Said>)>,
     over: bool,
+}
+
+impl Table {
+    fn find(&self, id: u64) -> Option<usize> {
+        self.waiting.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
+    fn take(&mut self, id: u64) -> Option<oneshot::Sender<Said>> {
+        let at = self.find(id)?;
+        Some(self.waiting.remove(at).1)
+    }
 }
 
 /// What a client said to a request.
 #[derive(Debug)]
 pub(super) enum Said {
-    Result(Value),
+    /// Which can be read in one way only.
+    Result(Box<RawValue>),
     Error(ErrorObject),
 }
 
@@ -39,20 +53,20 @@ impl Asked {
         let id = table.last;
         // In a session that is over nobody answers, and the receiver learns it at once.
         if !table.over {
-            table.waiting.insert(id, sender);
+            table.waiting.push((id, sender));
         }
         (id, receiver)
     }
 
     /// Nobody waits for this answer any more; whether somebody could still give it.
     pub(super) fn forget(&self, id: u64) -> bool {
-        self.lock().waiting.remove(&id).is_some()
+        self.lock().take(id).is_some()
     }
 
     /// Whether somebody waits for this answer.
     #[cfg(feature = "http")]
     pub(super) fn waits_for(&self, id: u64) -> bool {
-        self.lock().waiting.contains_key(&id)
+        self.lock().find(id).is_some()
     }
 
     /// Takes a response to whoever waits for it; whether somebody does.
@@ -74,7 +88,7 @@ impl Asked {
             return false;
         };
         let said = match (response.result, response.error) {
-            (Some(result), None) => match serde_json::from_str(result.get()) {
+            (Some(result), None) => match unambiguous(result) {
                 Ok(result) => Said::Result(result),
                 Err(error) => Said::Error(unreadable(&error)),
             },
@@ -86,7 +100,7 @@ impl Asked {
                 "neither a result nor an error",
             )),
         };
-        let Some(waiting) = self.lock().waiting.remove(&id) else {
+        let Some(waiting) = self.lock().take(id) else {
             return false;
         };
         waiting.send(said).is_ok()
@@ -112,6 +126,14 @@ impl Asked {
 
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A result as it came; one that others could read in another way, as it is read here.
+fn unambiguous(result: &RawValue) -> serde_json::Result<Box<RawValue>> {
+    match canonical(result.get(), &mut Vec::new()) {
+        Ok(()) => Ok(result.to_owned()),
+        Err(_) => to_raw_value(&serde_json::from_str::<Value>(result.get())?),
     }
 }
 
@@ -156,6 +178,44 @@ mod tests {
             let (id, mut answer) = asked.enter();
             assert!(asked.answer(&text.replace("ID", &id.to_string())));
             assert!(matches!(answer.try_recv(), Ok(Said::Error(_))), "{text}");
+        }
+    }
+
+    /// Whoever reads it later reads what was read here.
+    #[test]
+    fn a_result_can_be_read_in_one_way_only() {
+        let asked = Asked::default();
+        for (sent, kept) in [
+            (
+                r#"{"a": 1.50, "b": "\u0041"}"#,
+                Some(r#"{"a": 1.50, "b": "\u0041"}"#),
+            ),
+            (r#"{"a": 1, "a": 2}"#, Some(r#"{"a":2}"#)),
+            (r#"{"a": "\ud800"}"#, None),
+        ] {
+            let (id, mut answer) = asked.enter();
+            assert!(asked.answer(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{sent}}}"#)));
+            match (answer.try_recv().expect("an answer"), kept) {
+                (Said::Result(result), Some(kept)) => assert_eq!(result.get(), kept),
+                (Said::Error(_), None) => {}
+                (said, _) => panic!("{sent}: {said:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn answers_come_in_any_order() {
+        let asked = Asked::default();
+        let mut waiting: Vec<_> = (0..5).map(|_| asked.enter()).collect();
+        for at in [2, 0, 4, 3, 1] {
+            let (id, answer) = &mut waiting[at];
+            assert!(asked.waits_for(*id));
+            assert!(asked.answer(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{id}}}"#)));
+            let Ok(Said::Result(said)) = answer.try_recv() else {
+                panic!("no answer to {id}");
+            };
+            assert_eq!(said.get(), id.to_string());
+            assert!(!asked.waits_for(*id));
         }
     }
 

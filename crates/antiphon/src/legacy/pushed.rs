@@ -2,20 +2,23 @@
 
 use std::{
     fmt,
-    future::Future,
-    pin::Pin,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use antiphon_core::{legacy, negotiate::shown, question::Kind, write};
 use antiphon_types::{ErrorObject, InputRequest};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 use tokio::{
     sync::oneshot,
-    time::{Instant, Sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -161,36 +164,58 @@ impl Asker {
     }
 
     /// Sends a question. `elicitation_id` names a link.
-    pub(super) fn push(
-        &self,
-        request: &InputRequest,
+    pub(super) fn push<'q>(
+        &'q self,
+        request: &'q InputRequest,
         elicitation_id: Option<&str>,
         until: Instant,
-    ) -> Result<Pushed, Cannot> {
-        let version = self.session.version;
-        let (method, params) =
-            legacy::question(request, version, elicitation_id).map_err(Cannot::Unknown)?;
+    ) -> Result<Pushed<'q>, Cannot> {
         let began = Instant::now();
         let deadline = until.min(after(began, self.answer));
         let (id, answer) = self.session.asked.enter();
         let pushed = Pushed {
-            asker: self.clone(),
-            request: request.clone(),
+            asker: self,
+            request,
             id,
             answer,
             longest: deadline - began,
-            deadline: Box::pin(sleep_until(deadline)),
+            deadline,
         };
-        let mut message = Vec::with_capacity(512);
-        if let Err(error) = write::older_request(&mut message, id, method, &params, None) {
-            return Err(Cannot::Unknown(format!("it does not serialise: {error}")));
-        }
+        let message = match self.question(id, request, elicitation_id) {
+            Ok(message) => message,
+            Err(why) => {
+                self.session.asked.forget(id);
+                return Err(Cannot::Unknown(why));
+            }
+        };
         // Of a call that is over nobody is asked anything.
         if !self.outbox.ask(id, message) {
             self.session.asked.forget(id);
             return Err(Cannot::Over);
         }
         Ok(pushed)
+    }
+
+    /// A question as it is sent.
+    fn question(
+        &self,
+        id: u64,
+        request: &InputRequest,
+        elicitation_id: Option<&str>,
+    ) -> Result<Vec<u8>, String> {
+        let version = self.session.version;
+        let mut message = Vec::with_capacity(512);
+        let written = match legacy::plain_form(request, version) {
+            Some(form) => write::older_request(&mut message, id, request.method(), form, None),
+            None => {
+                let (method, params) = legacy::question(request, version, elicitation_id)?;
+                write::older_request(&mut message, id, method, &params, None)
+            }
+        };
+        match written {
+            Ok(()) => Ok(message),
+            Err(error) => Err(format!("it does not serialise: {error}")),
+        }
     }
 
     /// Sends a question and waits for its answer.
@@ -206,7 +231,10 @@ impl Asker {
             _ => None,
         };
         let far = after(Instant::now(), self.answer);
-        self.push(request, id.as_deref(), far)?.await
+        let mut pushed = [self.push(request, id.as_deref(), far)?];
+        let (_, answer) = first(&mut pushed, |pushed| pushed).await;
+        serde_json::from_str(answer?.get())
+            .map_err(|error| Cannot::Unknown(format!("the answer cannot be read: {error}")))
     }
 }
 
@@ -226,48 +254,71 @@ pub(super) fn elicitation_id() -> Result<String, Cannot> {
 }
 
 /// A request that was sent. Dropped before it is answered, it is withdrawn.
-pub(super) struct Pushed {
-    asker: Asker,
-    request: InputRequest,
+pub(super) struct Pushed<'a> {
+    asker: &'a Asker,
+    request: &'a InputRequest,
     id: u64,
     answer: oneshot::Receiver<Said>,
     longest: Duration,
-    deadline: Pin<Box<Sleep>>,
+    deadline: Instant,
 }
 
-impl Future for Pushed {
-    /// The answer as a client of a later revision would have sent it.
-    type Output = Result<Value, Cannot>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        if let Poll::Ready(said) = Pin::new(&mut this.answer).poll(context) {
-            return Poll::Ready(match said {
-                Ok(Said::Result(result)) => {
-                    let version = this.asker.session.version;
-                    Ok(legacy::answer(&this.request, version, result))
-                }
-                Ok(Said::Error(error)) => Err(Cannot::Error(error)),
-                Err(_) => Err(Cannot::Gone),
-            });
-        }
+impl Pushed<'_> {
+    /// The answer as a client of a later revision would have sent it, as JSON.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Box<RawValue>, Cannot>> {
+        let answer = Pin::new(&mut self.answer).poll(context);
         // One that runs to its end is not dropped, and would wait for who does not answer.
-        if this.asker.outbox.is_cancelled() {
+        if answer.is_pending() && self.asker.outbox.is_cancelled() {
             return Poll::Ready(Err(Cannot::Over));
         }
-        match this.deadline.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(Cannot::TimedOut(this.longest))),
-            Poll::Pending => Poll::Pending,
+        Poll::Ready(match ready!(answer) {
+            Ok(Said::Result(result)) => self.modern(result),
+            Ok(Said::Error(error)) => Err(Cannot::Error(error)),
+            Err(_) => Err(Cannot::Gone),
+        })
+    }
+
+    fn modern(&self, result: Box<RawValue>) -> Result<Box<RawValue>, Cannot> {
+        let version = self.asker.session.version;
+        if legacy::answers_alike(self.request, version) {
+            return Ok(result);
         }
+        let modern = serde_json::from_str(result.get())
+            .and_then(|result| to_raw_value(&legacy::answer(self.request, version, result)));
+        modern.map_err(|error| Cannot::Unknown(format!("the answer cannot be read: {error}")))
     }
 }
 
-impl Drop for Pushed {
+impl Drop for Pushed<'_> {
     fn drop(&mut self) {
         if self.asker.session.asked.forget(self.id) {
             withdraw(&self.asker.outbox, self.id);
         }
     }
+}
+
+/// Waits until one of these is answered, or cannot be: which of them, and the answer.
+pub(super) async fn first<'a, T>(
+    waiting: &mut [T],
+    pushed: impl Fn(&mut T) -> &mut Pushed<'a>,
+) -> (usize, Result<Box<RawValue>, Cannot>) {
+    let earliest = |waiting: &mut [T]| waiting.iter_mut().map(|it| pushed(it).deadline).min();
+    // One clock for all, because the first that it ends for ends the others.
+    let next = earliest(waiting).expect("somebody waits for something");
+    let mut clock = pin!(sleep_until(next));
+    poll_fn(|context| {
+        for (at, one) in waiting.iter_mut().enumerate() {
+            if let Poll::Ready(answer) = pushed(one).poll(context) {
+                return Poll::Ready((at, answer));
+            }
+        }
+        ready!(clock.as_mut().poll(context));
+        let late = |one: &mut T| pushed(one).deadline == next;
+        let at = waiting.iter_mut().position(late).unwrap_or_default();
+        let longest = pushed(&mut waiting[at]).longest;
+        Poll::Ready((at, Err(Cannot::TimedOut(longest))))
+    })
+    .await
 }
 
 /// Tells the client that an answer is not wanted any more.

@@ -8,6 +8,7 @@ use std::{
 use antiphon_core::{
     envelope::{Meta, Slot},
     legacy,
+    question::Kind,
 };
 use antiphon_types::{ClientCapabilities, Implementation, LoggingLevel, Version};
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) version: Version,
     /// What it can be asked, as JSON.
     abilities: Box<RawValue>,
+    /// Whether forms are among that, which is what most questions are.
+    pub(super) fills_in_forms: bool,
     /// What it says it is, as JSON.
     info: Option<Box<RawValue>>,
     /// Why it cannot be asked anything, if that is so.
@@ -65,6 +68,7 @@ impl Session {
         };
         Self {
             version,
+            fills_in_forms: Kind::Form.is_declared(&abilities),
             abilities: to_raw_value(&abilities).expect("capabilities are plain JSON"),
             info: info.map(|info| to_raw_value(info).expect("an implementation is plain JSON")),
             mute,

@@ -3,10 +3,7 @@
 
 use std::{
     fmt,
-    future::poll_fn,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::Poll,
     time::Duration,
 };
 
@@ -15,15 +12,16 @@ use antiphon_types::{
     CallToolResult, ElicitationCompleteNotificationParams, ErrorObject, GetPromptResult,
     InputRequest, InputRequired, ReadResourceResult, Version, code,
 };
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{
-    Map, Value, json,
+    json,
     value::{RawValue, to_raw_value},
 };
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     Asker, Cannot, Links, Session, Shim,
-    pushed::{Pushed, elicitation_id},
+    pushed::{Pushed, elicitation_id, first},
 };
 use crate::{
     deadline::after,
@@ -34,6 +32,7 @@ use crate::{
         outbox::Outbox,
     },
     raw::{Answering, Call, CallTool, GetPrompt, Outgoing, ReadResource, Reply, Round, Service},
+    sealing::Kept,
 };
 
 /// What a call of an older client has beside its request.
@@ -63,7 +62,7 @@ impl Aside {
 /// What a call carries from round to round, where it never leaves the server: in the clear, and
 /// for as long as the call lasts (SHIM-S-09).
 #[derive(Default)]
-pub(crate) struct Held(Mutex<Option<Vec<u8>>>);
+pub(crate) struct Held(Mutex<Option<Kept>>);
 
 /// Nothing of it: answers and secrets are in it.
 impl fmt::Debug for Held {
@@ -73,11 +72,11 @@ impl fmt::Debug for Held {
 }
 
 impl Held {
-    pub(crate) fn put(&self, payload: Vec<u8>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+    pub(crate) fn put(&self, kept: Kept) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
     }
 
-    pub(crate) fn take(&self) -> Option<Vec<u8>> {
+    pub(crate) fn take(&self) -> Option<Kept> {
         (self.0.lock().unwrap_or_else(PoisonError::into_inner)).take()
     }
 }
@@ -262,7 +261,16 @@ struct Leg<'a> {
     key: &'a str,
     request: &'a InputRequest,
     link: Option<String>,
-    pushed: Pushed,
+    pushed: Pushed<'a>,
+}
+
+/// What was answered under which keys, as JSON: an object.
+struct Responses<'a>(Vec<(&'a str, Box<RawValue>)>);
+
+impl Serialize for Responses<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(key, answer)| (key, answer)))
+    }
 }
 
 impl<'a> Flow<'a> {
@@ -313,8 +321,9 @@ impl<'a> Flow<'a> {
         };
         // Whoever waits for a person keeps nobody else from being served.
         let _lent = self.endpoint.lend_place();
-        let mut answers = Map::new();
-        let mut waiting = Vec::new();
+        let count = input.requests().len();
+        let mut answers = Responses(Vec::with_capacity(count));
+        let mut waiting = Vec::with_capacity(count);
         for (key, request) in input.requests() {
             waiting.push(self.push(key, request)?);
             if self.settings.one_at_a_time {
@@ -331,6 +340,9 @@ impl<'a> Flow<'a> {
 
     /// Whether this client can be asked this (SHIM-S-02, SHIM-S-03).
     fn may(&self, input: &InputRequired) -> Result<(), Ended> {
+        if is_one_form(input) && self.aside().asker.session.fills_in_forms {
+            return Ok(());
+        }
         let refused = match gate(self.call, input) {
             Ok(()) => return Ok(()),
             Err(error) => error,
@@ -350,7 +362,10 @@ impl<'a> Flow<'a> {
         )))
     }
 
-    fn push<'q>(&self, key: &'q str, request: &'q InputRequest) -> Result<Leg<'q>, Ended> {
+    fn push<'q>(&self, key: &'q str, request: &'q InputRequest) -> Result<Leg<'q>, Ended>
+    where
+        'a: 'q,
+    {
         let failed = |why: Cannot| Ended::Unanswered(format!("`{key}` cannot be asked: {why}"));
         let link = match Kind::of(request) {
             Some(Kind::Url) => Some(elicitation_id().map_err(failed)?),
@@ -367,21 +382,13 @@ impl<'a> Flow<'a> {
     }
 
     /// Waits for the answers. If one is not to be had, the other questions are withdrawn.
-    async fn collect(
+    async fn collect<'q>(
         &mut self,
-        mut waiting: Vec<Leg<'_>>,
-        answers: &mut Map<String, Value>,
+        mut waiting: Vec<Leg<'q>>,
+        answers: &mut Responses<'q>,
     ) -> Result<(), Ended> {
         while !waiting.is_empty() {
-            let (at, answer) = poll_fn(|context| {
-                for (at, leg) in waiting.iter_mut().enumerate() {
-                    if let Poll::Ready(answer) = Pin::new(&mut leg.pushed).poll(context) {
-                        return Poll::Ready((at, answer));
-                    }
-                }
-                Poll::Pending
-            })
-            .await;
+            let (at, answer) = first(&mut waiting, |leg| &mut leg.pushed).await;
             let leg = waiting.swap_remove(at);
             let elicits = matches!(leg.request, InputRequest::Elicit(_));
             let answer = match answer {
@@ -390,7 +397,7 @@ impl<'a> Flow<'a> {
                 Err(Cannot::Error(error)) if elicits => {
                     let (code, message) = (error.code, &*shown(&error.message));
                     tracing::debug!(key = leg.key, code, message, "a question was not shown");
-                    json!({"action": "cancel"})
+                    to_raw_value(&json!({"action": "cancel"})).expect("a plain object")
                 }
                 Err(why) => {
                     let why = format!("`{}` was not answered: {why}", leg.key);
@@ -398,11 +405,11 @@ impl<'a> Flow<'a> {
                 }
             };
             if let Some(id) = leg.link
-                && answer.get("action").and_then(Value::as_str) == Some("accept")
+                && accepts(&answer)
             {
                 self.aside().links.open(leg.key, id);
             }
-            answers.insert(leg.key.to_owned(), answer);
+            answers.0.push((leg.key, answer));
         }
         Ok(())
     }
@@ -444,6 +451,23 @@ impl<'a> Flow<'a> {
     }
 }
 
+/// Whether a form is all that is asked: whoever can fill in one can be asked that.
+fn is_one_form(input: &InputRequired) -> bool {
+    let mut requests = input.requests();
+    let first = requests.next().and_then(|(_, request)| Kind::of(request));
+    first == Some(Kind::Form) && requests.next().is_none()
+}
+
+/// Whether the user agreed to open a link.
+fn accepts(answer: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        action: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_str::<Answer<'_>>(answer.get()).is_ok_and(|answer| answer.action == "accept")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -452,10 +476,11 @@ mod tests {
     #[test]
     fn what_is_held_is_not_shown() {
         let held = Held::default();
-        held.put(b"secret".to_vec());
+        held.put(Kept::of("secret"));
         let shown = format!("{held:?}");
+        assert!(!shown.contains("secret"), "{shown}");
         assert!(!shown.contains(&format!("{:?}", b's')), "{shown}");
-        assert_eq!(held.take().as_deref(), Some(&b"secret"[..]));
-        assert_eq!(held.take(), None);
+        assert_eq!(held.take().as_ref().and_then(Kept::state), Some("secret"));
+        assert!(held.take().is_none());
     }
 }

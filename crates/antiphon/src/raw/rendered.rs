@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
+use antiphon_core::write;
 use antiphon_types::{
     CacheScope, CallToolResult, CompleteResult, ContentBlock, DiscoverResult, GetPromptResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -65,13 +66,14 @@ impl<T> Rendered<T> {
 
     /// A result that this type writes, without `_meta`.
     pub(crate) fn of(result: &impl Serialize) -> serde_json::Result<Self> {
-        Ok(Self::written(Ok(serde_json::to_vec(result)?), None))
+        Ok(Self::written(serde_json::to_vec(result)?, None))
     }
 
-    fn written(json: serde_json::Result<Vec<u8>>, meta: Option<MetaObject>) -> Self {
+    /// What is written already: an object without `resultType` and `_meta`. Nothing, if it could not
+    /// be written; sending that is an internal error.
+    pub(crate) fn written(json: impl Into<Bytes>, meta: Option<MetaObject>) -> Self {
         Self {
-            // What does not serialise is left empty; sending that is an internal error.
-            json: json.unwrap_or_default().into(),
+            json: json.into(),
             meta,
             result_type: None,
             is_error: false,
@@ -95,9 +97,13 @@ impl<T> Clone for Rendered<T> {
 impl<T: Outgoing> From<T> for Rendered<T> {
     fn from(mut result: T) -> Self {
         let meta = result.prepare();
+        let mut json = Vec::with_capacity(result.size_hint());
+        if result.write(&mut json).is_err() {
+            json.clear();
+        }
         Self {
             is_error: result.is_error(),
-            ..Self::written(serde_json::to_vec(&result), meta)
+            ..Self::written(json, meta)
         }
     }
 }
@@ -114,7 +120,7 @@ impl From<Map<String, Value>> for Rendered<Value> {
         };
         Self {
             result_type,
-            ..Self::written(serde_json::to_vec(&result), meta)
+            ..Self::written(serde_json::to_vec(&result).unwrap_or_default(), meta)
         }
     }
 }
@@ -124,6 +130,14 @@ pub trait Outgoing: Serialize {
     /// Fills in what the protocol requires of every result of this kind, and takes `_meta` out:
     /// it is written apart, together with the server's identity.
     fn prepare(&mut self) -> Option<MetaObject>;
+
+    /// Writes it as JSON.
+    ///
+    /// # Errors
+    /// When it does not serialise; part of it may be written then.
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, self)
+    }
 
     /// Whether it tells of a failure.
     fn is_error(&self) -> bool {
@@ -139,6 +153,36 @@ pub trait Outgoing: Serialize {
 impl Outgoing for CallToolResult {
     fn prepare(&mut self) -> Option<MetaObject> {
         self.meta.take()
+    }
+
+    /// Results that are texts and nothing else, as nearly all are, are put together here: by way of
+    /// serde each name is looked through for escapes, and each text a character at a time, which for
+    /// a megabyte takes ten times the instructions.
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        if self.structured_content.is_some() || self.meta.is_some() || !self.extra.is_empty() {
+            return serde_json::to_writer(out, self);
+        }
+        out.extend_from_slice(br#"{"content":["#);
+        for (at, block) in self.content.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            match block {
+                ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
+                    out.extend_from_slice(br#"{"type":"text","text":"#);
+                    write::string(out, &text.text)?;
+                    out.push(b'}');
+                }
+                block => serde_json::to_writer(&mut *out, block)?,
+            }
+        }
+        out.push(b']');
+        if let Some(is_error) = self.is_error {
+            out.extend_from_slice(br#","isError":"#);
+            out.extend_from_slice(if is_error { b"true" } else { b"false" });
+        }
+        out.push(b'}');
+        Ok(())
     }
 
     fn is_error(&self) -> bool {
@@ -236,10 +280,48 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
 #[cfg(test)]
 mod tests {
+    use antiphon_types::TextContent;
+
     use super::*;
 
     fn raw(text: &str) -> Box<RawValue> {
         RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    /// What is put together by hand is what serde would write.
+    #[test]
+    fn results_are_written_as_they_serialise() {
+        let texts = |texts: &[&str]| {
+            CallToolResult::content(texts.iter().map(|text| ContentBlock::text(*text)).collect())
+        };
+        let mut told = TextContent::new("told");
+        told.meta = Map::from_iter([("k".to_owned(), Value::from(1))]).into();
+        let mut structured = texts(&["x"]);
+        structured.structured_content = Some(serde_json::json!({"n": 1}));
+        let mut extra = texts(&["x"]);
+        extra.extra.insert("more".to_owned(), Value::Null);
+        for result in [
+            texts(&[]),
+            texts(&["", "plain"]),
+            texts(&[
+                "\"quoted\" \\ \n \u{1f} ü \u{2028}",
+                "0123456789abcdef",
+                "0123456789abcde\"",
+            ]),
+            CallToolResult::error("no"),
+            texts(&["yes"]).is_error(false),
+            CallToolResult::content(vec![told.into(), ContentBlock::image("AAAA", "image/png")]),
+            structured,
+            extra,
+        ] {
+            let mut written = b"before".to_vec();
+            result.write(&mut written).expect("written");
+            let expected = serde_json::to_string(&result).expect("JSON");
+            assert_eq!(
+                String::from_utf8_lossy(&written),
+                format!("before{expected}")
+            );
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use antiphon_core::seal::{
 };
 
 pub(crate) use self::leg::{
-    Barred, Bound, Claimed, Dialogue, Entering, Leg, Mine, not_of_this_type,
+    Barred, Bound, Claimed, Dialogue, Entering, Kept, Leg, Mine, not_of_this_type,
 };
 pub use self::{
     keys::{KeyRing, KeysError},

@@ -1,6 +1,9 @@
 //! [`Protect`]: bytes sealed under the ring or by a codec, whichever it is.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    cell::RefCell,
+    sync::{Arc, OnceLock},
+};
 
 use antiphon_core::seal::{
     Key, NONCE,
@@ -25,12 +28,6 @@ pub(super) enum Protect {
     Codec(Arc<dyn Codec>),
     /// Nothing does.
     Plain,
-}
-
-/// The ring or the codec.
-enum Sealer<'a> {
-    Ring(Arc<Ring>),
-    Codec(&'a dyn Codec),
 }
 
 /// Why something could not be sealed or opened.
@@ -104,77 +101,91 @@ const STATE: u8 = b'q';
 const STORED: u8 = b'm';
 
 impl Protect {
-    fn sealer(&self) -> Result<Sealer<'_>, Trouble> {
+    /// Whoever else seals, which may take its time.
+    pub(super) fn codec(&self) -> Option<&dyn Codec> {
+        match self {
+            Self::Process(_) | Self::Keys(_) => None,
+            Self::Codec(codec) => Some(&**codec),
+            Self::Plain => Some(&Plain),
+        }
+    }
+
+    /// The keys, where there is no codec.
+    fn ring(&self) -> Result<Arc<Ring>, Trouble> {
         match self {
             Self::Process(ring) => {
                 if let Some(ring) = ring.get() {
-                    return Ok(Sealer::Ring(ring.clone()));
+                    return Ok(ring.clone());
                 }
                 let secret = Zeroizing::new(random::<32>()?);
                 let key = Key::new(&*secret).expect("32 bytes are enough");
                 let new = Arc::new(Ring::new([&key]).expect("there is one key"));
-                Ok(Sealer::Ring(ring.get_or_init(|| new).clone()))
+                Ok(ring.get_or_init(|| new).clone())
             }
-            Self::Keys(keys) => match keys.ring() {
-                Ok(ring) => Ok(Sealer::Ring(ring)),
-                Err(bad) => Err(Trouble::Unavailable(bad.to_string())),
-            },
-            Self::Codec(codec) => Ok(Sealer::Codec(&**codec)),
-            Self::Plain => Ok(Sealer::Codec(&Plain)),
+            Self::Keys(keys) => keys
+                .ring()
+                .map_err(|bad| Trouble::Unavailable(bad.to_string())),
+            Self::Codec(_) | Self::Plain => {
+                Err(Trouble::Unavailable("a codec seals, not a key".to_owned()))
+            }
         }
+    }
+
+    /// Seals a state at once, where there is no [codec](Self::codec).
+    pub(super) fn seal_here(&self, draft: Draft, nonce: [u8; NONCE]) -> Result<String, Trouble> {
+        Ok(draft.seal(&*self.ring()?, nonce))
     }
 
     /// Seals a state.
     pub(super) async fn seal(&self, draft: Draft, nonce: [u8; NONCE]) -> Result<String, Trouble> {
-        match self.sealer()? {
-            Sealer::Ring(ring) => Ok(draft.seal(&ring, nonce)),
-            Sealer::Codec(codec) => {
-                let mut plain = vec![STATE];
-                plain.extend_from_slice(draft.as_bytes());
-                Ok(envelope::wrap(&sealed(codec, &plain).await?))
-            }
+        let Some(codec) = self.codec() else {
+            return self.seal_here(draft, nonce);
+        };
+        let mut plain = vec![STATE];
+        plain.extend_from_slice(draft.as_bytes());
+        Ok(envelope::wrap(&sealed(codec, &plain).await?))
+    }
+
+    /// Opens a state at once, where there is no [codec](Self::codec).
+    pub(super) fn open_here(&self, text: &str, longest: usize) -> Result<Opened, Trouble> {
+        match Envelope::read(text, longest)? {
+            Envelope::Ring(bytes) => Ok(Opened::InPlace(envelope::open(&*self.ring()?, bytes)?)),
+            Envelope::Codec(_) => Err(Refusal::Form.into()),
         }
     }
 
     /// Opens a state.
     pub(super) async fn open(&self, text: &str, longest: usize) -> Result<Opened, Trouble> {
-        let envelope = Envelope::read(text, longest)?;
-        match (self.sealer()?, envelope) {
-            (Sealer::Ring(ring), Envelope::Ring(bytes)) => {
-                Ok(Opened::InPlace(envelope::open(&ring, bytes)?))
-            }
-            (Sealer::Codec(codec), Envelope::Codec(bytes)) => {
-                let plain = codec.open(&bytes).await?;
-                match plain.first() {
-                    Some(&STATE) => Ok(Opened::Coded(plain)),
-                    _ => Err(Refusal::Contents.into()),
-                }
-            }
-            _ => Err(Refusal::Form.into()),
+        let Some(codec) = self.codec() else {
+            return self.open_here(text, longest);
+        };
+        let Envelope::Codec(bytes) = Envelope::read(text, longest)? else {
+            return Err(Refusal::Form.into());
+        };
+        let plain = codec.open(&bytes).await?;
+        match plain.first() {
+            Some(&STATE) => Ok(Opened::Coded(plain)),
+            _ => Err(Refusal::Contents.into()),
         }
     }
 
     /// Seals what is kept in a store; it opens only for the same `bound`.
     pub(super) async fn store(&self, bound: &[u8; 17], text: &[u8]) -> Result<Vec<u8>, Trouble> {
-        match self.sealer()? {
-            Sealer::Ring(ring) => {
-                let nonce = random::<NONCE>()?;
-                let mut bytes = Vec::with_capacity(4 + NONCE + text.len() + TAG);
-                bytes.extend_from_slice(&ring.current().0);
-                bytes.extend_from_slice(&nonce);
-                bytes.extend_from_slice(text);
-                let text = &mut bytes[4 + NONCE..];
-                let tag = ring.seal(For::Stored, &nonce, bound, text);
-                bytes.extend_from_slice(&tag);
-                Ok(bytes)
-            }
-            Sealer::Codec(codec) => {
-                let mut plain = vec![STORED];
-                plain.extend_from_slice(bound);
-                plain.extend_from_slice(text);
-                sealed(codec, &plain).await
-            }
-        }
+        let Some(codec) = self.codec() else {
+            let (ring, nonce) = (self.ring()?, random::<NONCE>()?);
+            let mut bytes = Vec::with_capacity(4 + NONCE + text.len() + TAG);
+            bytes.extend_from_slice(&ring.current().0);
+            bytes.extend_from_slice(&nonce);
+            bytes.extend_from_slice(text);
+            let text = &mut bytes[4 + NONCE..];
+            let tag = ring.seal(For::Stored, &nonce, bound, text);
+            bytes.extend_from_slice(&tag);
+            return Ok(bytes);
+        };
+        let mut plain = vec![STORED];
+        plain.extend_from_slice(bound);
+        plain.extend_from_slice(text);
+        sealed(codec, &plain).await
     }
 
     /// Opens what was kept in a store.
@@ -183,26 +194,23 @@ impl Protect {
         bound: &[u8; 17],
         mut bytes: Vec<u8>,
     ) -> Result<Vec<u8>, Trouble> {
-        match self.sealer()? {
-            Sealer::Ring(ring) => {
-                let end = bytes.len().checked_sub(TAG).ok_or(Refusal::Truncated)?;
-                let (rest, tag) = bytes.split_at_mut(end);
-                let tag: [u8; TAG] = (&*tag).try_into().map_err(|_| Refusal::Truncated)?;
-                let (id, rest) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
-                let (nonce, text) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
-                ring.open(For::Stored, KeyId(*id), nonce, bound, text, &tag)?;
-                bytes.truncate(end);
-                Ok(bytes.split_off(4 + NONCE))
+        let Some(codec) = self.codec() else {
+            let end = bytes.len().checked_sub(TAG).ok_or(Refusal::Truncated)?;
+            let (rest, tag) = bytes.split_at_mut(end);
+            let tag: [u8; TAG] = (&*tag).try_into().map_err(|_| Refusal::Truncated)?;
+            let (id, rest) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
+            let (nonce, text) = rest.split_first_chunk_mut().ok_or(Refusal::Truncated)?;
+            let ring = self.ring()?;
+            ring.open(For::Stored, KeyId(*id), nonce, bound, text, &tag)?;
+            bytes.truncate(end);
+            return Ok(bytes.split_off(4 + NONCE));
+        };
+        let mut plain = codec.open(&bytes).await?;
+        match plain.split_first() {
+            Some((&STORED, rest)) if rest.starts_with(bound) => {
+                Ok(plain.split_off(1 + bound.len()))
             }
-            Sealer::Codec(codec) => {
-                let mut plain = codec.open(&bytes).await?;
-                match plain.split_first() {
-                    Some((&STORED, rest)) if rest.starts_with(bound) => {
-                        Ok(plain.split_off(1 + bound.len()))
-                    }
-                    _ => Err(Refusal::Contents.into()),
-                }
-            }
+            _ => Err(Refusal::Contents.into()),
         }
     }
 }
@@ -214,12 +222,33 @@ async fn sealed(codec: &dyn Codec, plain: &[u8]) -> Result<Vec<u8>, Trouble> {
         .map_err(|error| Trouble::Unavailable(format!("the codec cannot seal: {error}")))
 }
 
-/// Random bytes.
+/// Random bytes of the system's.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], Trouble> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Trouble::Unavailable(format!("there is no randomness: {error}")))?;
-    Ok(bytes)
+    /// Fetched for several uses at a time, as each fetch is a system call.
+    struct Fetched {
+        bytes: Zeroizing<[u8; 512]>,
+        left: usize,
+    }
+    thread_local! {
+        static FETCHED: RefCell<Fetched> = RefCell::new(Fetched {
+            bytes: Zeroizing::new([0; 512]),
+            left: 0,
+        });
+    }
+    FETCHED.with_borrow_mut(|fetched| {
+        if fetched.left < N {
+            getrandom::fill(&mut *fetched.bytes).map_err(|error| {
+                Trouble::Unavailable(format!("there is no randomness: {error}"))
+            })?;
+            fetched.left = fetched.bytes.len();
+        }
+        let rest = fetched.left - N;
+        let mut random = [0; N];
+        // Each byte is handed out once, and not kept.
+        random.swap_with_slice(&mut fetched.bytes[rest..fetched.left]);
+        fetched.left = rest;
+        Ok(random)
+    })
 }
 
 /// A codec that protects nothing.
@@ -232,5 +261,22 @@ impl Codec for Plain {
 
     fn open<'a>(&'a self, sealed: &'a [u8]) -> Coding<'a> {
         Box::pin(async { Ok(sealed.to_vec()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_random_bytes_are_given_twice() {
+        let mut seen = HashSet::new();
+        for _ in 0..200 {
+            assert!(seen.insert(random::<16>().expect("random").to_vec()));
+            assert!(seen.insert(random::<44>().expect("random")[..16].to_vec()));
+        }
+        assert!(!seen.contains(&vec![0; 16]));
     }
 }

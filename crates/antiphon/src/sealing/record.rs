@@ -10,7 +10,8 @@
 //!   n  the members of the result as JSON
 //! ```
 
-use antiphon_types::{InputRequired, decode};
+use antiphon_types::{InputRequired, MetaObject, decode};
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use crate::raw::{Error, Outgoing, Rendered, Reply};
@@ -18,11 +19,10 @@ use crate::raw::{Error, Outgoing, Rendered, Reply};
 /// Writes an answer down. A result is written as JSON by this, and need not be once more.
 pub(super) fn write<T: Outgoing>(
     answer: Result<Reply<T>, Error>,
-) -> (Result<Reply<T>, Error>, Option<Vec<u8>>) {
+) -> (Result<Reply<T>, Error>, Option<Bytes>) {
     match answer {
         Ok(Reply::Complete(result)) => {
-            let rendered = Rendered::from(result);
-            let record = of_rendered(&rendered);
+            let (rendered, record) = rendered(result);
             (Ok(Reply::Rendered(rendered)), record)
         }
         Ok(Reply::Rendered(rendered)) => {
@@ -40,30 +40,53 @@ pub(super) fn write<T: Outgoing>(
     }
 }
 
-fn of_rendered<T>(rendered: &Rendered<T>) -> Option<Vec<u8>> {
+/// A result, rendered where it is written down.
+fn rendered<T: Outgoing>(mut result: T) -> (Rendered<T>, Option<Bytes>) {
+    let (meta, is_error) = (result.prepare(), result.is_error());
+    let mut record = Vec::with_capacity(7 + result.size_hint());
+    let head = head(&mut record, is_error, meta.as_ref(), "");
+    let from = record.len();
+    if result.write(&mut record).is_err() {
+        record.clear();
+    }
+    let record = Bytes::from(record);
+    let mut rendered = Rendered::written(record.slice(from.min(record.len())..), meta);
+    rendered.is_error = is_error;
+    // What does not serialise is not sent either.
+    let record = head.filter(|()| !record.is_empty()).map(|()| record);
+    (rendered, record)
+}
+
+fn of_rendered<T>(rendered: &Rendered<T>) -> Option<Bytes> {
     // What does not serialise is empty, and is not sent either.
     if rendered.json.is_empty() {
         return None;
     }
-    let meta = match &rendered.meta {
+    let kind = rendered.result_type.as_deref().unwrap_or_default();
+    let mut record = Vec::with_capacity(7 + kind.len() + rendered.json.len());
+    head(&mut record, rendered.is_error, rendered.meta.as_ref(), kind)?;
+    record.extend_from_slice(&rendered.json);
+    Some(record.into())
+}
+
+/// What comes before the members of a result.
+fn head(out: &mut Vec<u8>, is_error: bool, meta: Option<&MetaObject>, kind: &str) -> Option<()> {
+    let meta = match meta {
         None => Vec::new(),
         Some(meta) => serde_json::to_vec(meta).ok()?,
     };
-    let kind = rendered.result_type.as_deref().unwrap_or_default();
-    let mut record = Vec::with_capacity(7 + meta.len() + kind.len() + rendered.json.len());
-    record.push(if rendered.is_error { b'f' } else { b'r' });
-    record.extend_from_slice(&u32::try_from(meta.len()).ok()?.to_be_bytes());
-    record.extend_from_slice(&meta);
-    record.extend_from_slice(&u16::try_from(kind.len()).ok()?.to_be_bytes());
-    record.extend_from_slice(kind.as_bytes());
-    record.extend_from_slice(&rendered.json);
-    Some(record)
+    out.push(if is_error { b'f' } else { b'r' });
+    out.extend_from_slice(&u32::try_from(meta.len()).ok()?.to_be_bytes());
+    out.extend_from_slice(&meta);
+    out.extend_from_slice(&u16::try_from(kind.len()).ok()?.to_be_bytes());
+    out.extend_from_slice(kind.as_bytes());
+    Some(())
 }
 
-fn json(kind: u8, value: &impl serde::Serialize) -> Option<Vec<u8>> {
+fn json(kind: u8, value: &impl serde::Serialize) -> Option<Bytes> {
     let mut record = vec![kind];
     serde_json::to_writer(&mut record, value).ok()?;
-    Some(record)
+    Some(record.into())
 }
 
 /// Reads an answer; `None` if this is none.

@@ -355,9 +355,14 @@ impl Hosted {
         round: Round<'a>,
     ) -> Result<Leg<'a>, Error> {
         let sealing = &self.0.settings.sealing;
-        match round.is_first() {
-            true => Ok(Leg::first(sealing, bound)),
-            false => Box::pin(Leg::open(sealing, call, bound, round)).await,
+        let opened = match round.is_first() {
+            true => Some(Leg::first(sealing, bound)),
+            false => Leg::open_here(sealing, call, bound, round)?,
+        };
+        match opened {
+            Some(leg) => Ok(leg),
+            // What few servers need is kept out of the future that all of them have.
+            None => Box::pin(Leg::open_elsewhere(sealing, call, bound, round)).await,
         }
     }
 

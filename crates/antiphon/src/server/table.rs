@@ -17,7 +17,8 @@ pub(crate) struct Table<E, L>(RwLock<Rows<E, L>>);
 struct Rows<E, L> {
     /// In the order they were added, so that lists are the same every time (TOOL-S-05).
     rows: Vec<Row<E>>,
-    places: HashMap<String, usize>,
+    /// Names are the author's: nobody else can choose them so that they collide.
+    places: HashMap<String, usize, foldhash::fast::RandomState>,
     pages: OnceLock<Pages<L>>,
     hints: Hints,
 }
@@ -39,7 +40,7 @@ impl<E, L> Default for Table<E, L> {
     fn default() -> Self {
         Self(RwLock::new(Rows {
             rows: Vec::new(),
-            places: HashMap::new(),
+            places: HashMap::default(),
             pages: OnceLock::new(),
             hints: Hints::default(),
         }))

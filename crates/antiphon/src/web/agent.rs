@@ -10,15 +10,12 @@ use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode,
     header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, PROXY_AUTHORIZATION, USER_AGENT},
 };
-use hyper_util::{
-    client::legacy::{Client, Error as ClientError},
-    rt::{TokioExecutor, TokioTimer},
-};
 use tokio::{sync::OnceCell, time::timeout};
 
 use super::{
-    Cause, Choice, Config, Connector, End, Endpoint, Error, Kind, Proxy, Tls,
+    Cause, Choice, Config, Connector, End, Endpoint, Error, Kind, Pool, Proxy, Tls,
     body::{Payload, gather},
+    pool::Lost,
     unusable,
 };
 use crate::excerpt;
@@ -69,7 +66,7 @@ pub(crate) struct Agent {
 #[derive(Clone)]
 struct Way {
     origin: String,
-    client: Client<Connector, Payload>,
+    pool: Pool,
     proxy: Option<Proxy>,
 }
 
@@ -186,9 +183,8 @@ impl Agent {
         }
         let mut request = Request::new(Payload(body));
         *request.method_mut() = method;
-        *request.uri_mut() = to.uri.clone();
         *request.headers_mut() = headers;
-        let response = way.client.request(request).await;
+        let response = way.pool.request(&to.uri, request).await;
         let (head, body) = response
             .map_err(|error| lost(&to.origin, way.proxy.as_ref(), error))?
             .into_parts();
@@ -237,13 +233,9 @@ impl Agent {
             false => None,
         };
         let connector = Connector::new(proxy.clone(), tls, self.settings.connect_timeout);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(30))
-            .build(connector);
         let way = Way {
             origin: to.origin.clone(),
-            client,
+            pool: Pool::new(connector),
             proxy,
         };
         let mut kept = self.kept();
@@ -275,12 +267,16 @@ fn leads_elsewhere(status: StatusCode) -> bool {
 }
 
 /// The error of a request to an origin that brought no response.
-pub(crate) fn lost(origin: &str, proxy: Option<&Proxy>, error: ClientError) -> Error {
-    let unsent = error.is_connect();
+pub(crate) fn lost(origin: &str, proxy: Option<&Proxy>, lost: Lost) -> Error {
+    let unsent = matches!(lost, Lost::Unsent(_));
     let message = match (proxy, unsent) {
         (None, true) => format!("no connection to {origin}"),
         (Some(proxy), true) => format!("no connection to {origin} through the proxy {proxy}"),
         (_, false) => format!("the request to {origin} was lost"),
     };
-    Error::new(Kind::Transport { unsent }, message).caused_by(Cause::new(error))
+    let cause = match lost {
+        Lost::Unsent(error) => Cause::new(error),
+        Lost::Sent(error) => Cause::new(error),
+    };
+    Error::new(Kind::Transport { unsent }, message).caused_by(cause)
 }

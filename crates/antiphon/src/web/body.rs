@@ -9,7 +9,8 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
+
+use super::pool::Content;
 
 /// The body of a request.
 pub(crate) struct Payload(pub(crate) Bytes);
@@ -45,7 +46,7 @@ pub(crate) enum End {
 }
 
 /// Reads a body, but not more than `limit` bytes of it.
-pub(crate) async fn gather(mut body: Incoming, limit: usize) -> (Bytes, End) {
+pub(crate) async fn gather(mut body: Content, limit: usize) -> (Bytes, End) {
     /// What is allocated on the word of the server.
     const TRUSTED: u64 = 1 << 20;
     let announced = body.size_hint().exact();

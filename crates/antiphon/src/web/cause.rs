@@ -24,10 +24,6 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = String::new();
         for link in self.links() {
-            // It says only that something behind it failed.
-            if link.is::<hyper_util::client::legacy::Error>() && link.source().is_some() {
-                continue;
-            }
             let text = link.to_string();
             if before.ends_with(&text) {
                 continue;

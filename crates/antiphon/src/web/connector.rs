@@ -10,9 +10,7 @@ use std::{
 
 use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::{
-    Connected, Connection as Pooled, HttpConnector, proxy::Tunnel,
-};
+use hyper_util::client::legacy::connect::{HttpConnector, proxy::Tunnel};
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -42,7 +40,7 @@ impl<T: Read + Write + Send + Unpin> Io for T {}
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     /// It ends at a proxy, which has to be told the whole URI.
-    absolute: bool,
+    pub(super) absolute: bool,
 }
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, Boxed>> + Send>>;
@@ -125,12 +123,6 @@ impl Service<Uri> for Connector {
                 Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
             })
         })
-    }
-}
-
-impl Pooled for Connection {
-    fn connected(&self) -> Connected {
-        Connected::new().proxy(self.absolute)
     }
 }
 

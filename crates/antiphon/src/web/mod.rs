@@ -8,6 +8,7 @@ mod cause;
 mod connector;
 mod endpoint;
 mod error;
+mod pool;
 mod proxy;
 #[cfg(feature = "tls")]
 mod tls;
@@ -23,6 +24,7 @@ pub(crate) use cause::Cause;
 pub(crate) use connector::Connector;
 pub(crate) use endpoint::{Endpoint, unusable, without_secrets};
 pub(crate) use error::{Error, Kind};
+pub(crate) use pool::{Content, Pool};
 pub(crate) use proxy::{Choice, Proxy, Secret};
 pub(crate) use tls::{Config, Tls, anonymous};
 #[cfg(any(feature = "oauth", feature = "jwt"))]

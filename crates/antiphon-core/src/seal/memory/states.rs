@@ -8,9 +8,22 @@ use crate::{
     seal::guard::{Claim, Ending, Guard, Holder, Standing, StateId, Storing},
 };
 
+/// A guard that nobody has to wait for.
+impl MemoryStore {
+    /// [`Guard::claim`], at once.
+    pub fn claim_now(&self, claim: &Claim) -> Standing {
+        lock(&self.states).claim(claim, self.markers)
+    }
+
+    /// [`Guard::end`], at once.
+    pub fn end_now(&self, id: &StateId, holder: &Holder, ending: Ending<'_>) {
+        lock(&self.states).end(id, holder, ending, self.answer_bytes);
+    }
+}
+
 impl Guard for MemoryStore {
     fn claim<'a>(&'a self, claim: &'a Claim) -> Storing<'a, Standing> {
-        let standing = lock(&self.states).claim(claim, self.markers);
+        let standing = self.claim_now(claim);
         Box::pin(async { Ok(standing) })
     }
 
@@ -25,7 +38,7 @@ impl Guard for MemoryStore {
         holder: &'a Holder,
         ending: Ending<'a>,
     ) -> Storing<'a, ()> {
-        lock(&self.states).end(id, holder, ending, self.answer_bytes);
+        self.end_now(id, holder, ending);
         Box::pin(async { Ok(()) })
     }
 

@@ -251,7 +251,7 @@ impl Shared {
             method,
             ..self.leg::<Discover>(&options)
         };
-        self.request(&leg, params).await
+        self.request(&leg, params).await?.into_text()
     }
 
     /// A new session knows of no subscriptions. What has changed in the meantime, nobody told.

@@ -129,7 +129,7 @@ impl Shared {
             version,
             ..self.leg::<Discover>(&options)
         };
-        self.once(&leg, params).await
+        self.once(&leg, params).await?.into_text()
     }
 
     /// Sends what has no answer, within the work clock.

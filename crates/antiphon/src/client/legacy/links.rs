@@ -21,7 +21,8 @@ use tracing::Instrument;
 use super::replies::not_pausable;
 use crate::client::{
     Clock, Error, ErrorKind,
-    drive::{Drive, Failure, QUESTIONS, ask},
+    asking::{Failure, ask},
+    drive::{Drive, QUESTIONS},
     shared::after,
 };
 
@@ -113,7 +114,9 @@ impl Drive<'_> {
                 continue;
             }
             let question = InputRequest::Elicit(ElicitRequestParams::Url(link));
-            _ = self.shared.client.handlers.asking(&question)?;
+            if !self.shared.client.handlers.answer(&question) {
+                return None;
+            }
             let done = self.shared.session.links.expect(&id);
             links.push(Opening { id, question, done });
         }
@@ -131,11 +134,9 @@ impl Drive<'_> {
         let _over = cancelled.clone().drop_guard();
         let mut callbacks = JoinSet::new();
         for link in &links {
-            let Some(asking) = self.shared.client.handlers.asking(&link.question) else {
-                return Ok(false);
-            };
             let about = self.about(&link.id, round, &cancelled, deadline);
-            let asking = ask(asking, link.question.clone(), about);
+            let handlers = self.shared.client.handlers.clone();
+            let asking = ask(handlers, link.question.clone(), about, None);
             let id = link.id.clone();
             callbacks.spawn(async move { (id, asking.await) }.in_current_span());
         }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::client::{
     Clock, Error, ErrorKind, Incoming, Traffic,
+    given::Given,
     negotiation::Step,
     options::Options,
     sending::decoded,
@@ -78,7 +79,7 @@ impl Shared {
         let mut clock = WorkClock::new(self, &leg);
         let mut incoming = clock.limit(self.transport.send(outgoing)).await??;
         let answer = self.receive(&leg, id, &mut clock, &mut incoming, None);
-        let answer = answer.await;
+        let answer = answer.await.and_then(Given::into_text);
         if answer.as_ref().is_err_and(is_silence) {
             *late = Some(Late { id, incoming });
         }
@@ -143,7 +144,7 @@ impl Shared {
         let mut clock = WorkClock::new(self, &leg);
         let Late { id, mut incoming } = late;
         let answer = self.receive(&leg, id, &mut clock, &mut incoming, None);
-        match answer.await {
+        match answer.await.and_then(Given::into_text) {
             Err(error) if is_silence(&error) => None,
             answer => Some(self.found(answer, None)),
         }

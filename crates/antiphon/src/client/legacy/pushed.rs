@@ -34,8 +34,8 @@ use super::{
 };
 use crate::client::{
     Error, ErrorKind, Target,
-    drive::{Failure, ask, unsupported},
-    handlers::Asking,
+    asking::{Failure, ask},
+    drive::unsupported,
     question::{About, Round},
     shared::{Shared, after},
 };
@@ -142,7 +142,6 @@ impl Unasked {
 /// A question, and all that it takes to ask it.
 struct Putting {
     question: InputRequest,
-    asking: Asking,
     about: About,
     call: Option<Arc<Call>>,
     hold: Hold,
@@ -240,10 +239,10 @@ impl Shared {
         if let Err(error) = seen {
             return Err(stopped(error, Some(hold)));
         }
-        let Some(asking) = self.client.handlers.asking(&question) else {
+        if !self.client.handlers.answer(&question) {
             let error = not_pausable(key, &question, speaking.version);
             return Err(stopped(error, Some(hold)));
-        };
+        }
         let human = self.client.clocks.human;
         let human = call.as_ref().map_or(human, |call| call.human);
         let about = About::first(
@@ -256,7 +255,6 @@ impl Shared {
         );
         Ok(Putting {
             question,
-            asking,
             about,
             call,
             hold,
@@ -320,7 +318,6 @@ impl Shared {
     ) {
         let Putting {
             question,
-            asking,
             about,
             call,
             hold,
@@ -329,11 +326,11 @@ impl Shared {
         let key = about.key.clone();
         let over = about.cancelled.clone().drop_guard();
         let (me, raw_id, version) = (self.me.clone(), raw_id.to_owned(), speaking.version);
-        let closed = self.closed.clone();
+        let (closed, handlers) = (self.closed.clone(), self.client.handlers.clone());
         let span = tracing::debug_span!("mcp.pushed", method = question.method());
         let putting = async move {
             let mut callback = JoinSet::new();
-            callback.spawn(ask(asking, question.clone(), about).in_current_span());
+            callback.spawn(ask(handlers, question.clone(), about, None).in_current_span());
             let given_up = async {
                 match &call {
                     Some(call) => call.given_up.cancelled().await,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    client::{Error, ErrorKind, drive::Failure},
+    client::{Error, ErrorKind, asking::Failure},
     excerpt::word,
 };
 

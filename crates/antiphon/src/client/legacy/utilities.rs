@@ -80,6 +80,6 @@ impl Shared {
             method,
             ..self.leg::<Discover>(&options)
         };
-        self.request(&leg, params).await
+        self.request(&leg, params).await?.into_text()
     }
 }

@@ -16,7 +16,7 @@ mod verbs;
 
 pub use self::settings::{SessionCounts, Sessions};
 
-pub(super) use self::post::{answer, version};
+pub(super) use self::post::{request, take, version};
 pub(crate) use self::{
     batch::{Post, split},
     calls::{Calls, Turn},

@@ -23,17 +23,23 @@ use crate::{
     },
 };
 
-/// Answers a message; `None` if it is not to be read by these rules.
-pub(crate) async fn answer(table: &Arc<Table>, told: Told<'_>) -> Option<Answer> {
-    Some(match told.message.shape() {
-        Shape::Request if told.message.method() == "initialize" => initialize(table, told).await,
-        Shape::Request => request(table, told).await,
-        Shape::Notification => notification(table, told),
-        // Of this era, and nothing that its clients send.
-        Shape::Response if names_modern(told.inbound) => return None,
-        Shape::Response => response(table, told),
-        Shape::Batch | Shape::Invalid(_) => return None,
+/// Answers a request.
+pub(crate) async fn request(table: &Arc<Table>, told: Told<'_>) -> Option<Answer> {
+    Some(match told.message.method() {
+        "initialize" => initialize(table, told).await,
+        _ => in_session(table, told).await,
     })
+}
+
+/// Takes what is not a request; `None` if it is not to be read by these rules.
+pub(crate) fn take(table: &Arc<Table>, told: Told<'_>) -> Option<Answer> {
+    match told.message.shape() {
+        Shape::Notification => Some(notification(table, told)),
+        // Of this era, and nothing that its clients send.
+        Shape::Response if names_modern(told.inbound) => None,
+        Shape::Response => Some(response(table, told)),
+        Shape::Request | Shape::Batch | Shape::Invalid(_) => None,
+    }
 }
 
 /// Why a client cannot be asked anything, if that is so for all of them.
@@ -75,7 +81,7 @@ async fn initialize(table: &Arc<Table>, told: Told<'_>) -> Answer {
 }
 
 /// Steps 13 to 15.
-async fn request(table: &Arc<Table>, told: Told<'_>) -> Answer {
+async fn in_session(table: &Arc<Table>, told: Told<'_>) -> Answer {
     if table.stateless {
         if table.plain {
             told.outbox.hush();

@@ -4,12 +4,12 @@ use std::{
     future::Future,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{
@@ -29,7 +29,10 @@ pub(crate) struct Reader {
     _present: Present,
     /// Done when the server is about to stop.
     stopping: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    quiet: Pin<Box<Sleep>>,
+    /// Made when there is nothing to send for the first time.
+    quiet: Option<Pin<Box<Sleep>>>,
+    /// When something was sent last.
+    spoke: Instant,
     keep_alive: Duration,
     /// When the client is to come back on another connection.
     closes: Option<(Pin<Box<Sleep>>, Duration)>,
@@ -45,7 +48,8 @@ impl Reader {
             kind,
             _present: hosted.present(),
             stopping: ends.then(|| Box::pin(around.stopping.clone().cancelled_owned())),
-            quiet: Box::pin(sleep(around.keep_alive)),
+            quiet: None,
+            spoke: Instant::now(),
             keep_alive: around.keep_alive,
             closes: closes.map(|(open, retry)| (Box::pin(sleep(open)), retry)),
             hosted,
@@ -73,22 +77,32 @@ impl Reader {
             taken = self.hosted.take(&mut self.seat, context);
         }
         match taken {
-            Taken::End => return Poll::Ready(None),
+            Taken::End => Poll::Ready(None),
             Taken::Frame(frame) => {
-                self.quiet
-                    .as_mut()
-                    .reset(after(Instant::now(), self.keep_alive));
-                return Poll::Ready(Some(frame));
+                self.spoke = Instant::now();
+                Poll::Ready(Some(frame))
             }
-            Taken::Nothing => {}
+            Taken::Nothing => self.poll_quiet(context),
         }
-        if self.quiet.as_mut().poll(context).is_pending() {
-            return Poll::Pending;
+    }
+
+    /// A comment now and then, where nothing else is said. The clock is looked at again when it has
+    /// run down, not set anew whenever something is sent.
+    fn poll_quiet(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            let until = after(self.spoke, self.keep_alive);
+            let quiet = self
+                .quiet
+                .get_or_insert_with(|| Box::pin(sleep_until(until)));
+            ready!(quiet.as_mut().poll(context));
+            let now = Instant::now();
+            if now >= until {
+                self.spoke = now;
+                quiet.as_mut().reset(after(now, self.keep_alive));
+                return Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")));
+            }
+            quiet.as_mut().reset(until);
         }
-        self.quiet
-            .as_mut()
-            .reset(after(Instant::now(), self.keep_alive));
-        Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")))
     }
 }
 

@@ -227,11 +227,7 @@ impl Streams {
 
     /// What a stream is for.
     pub(super) fn kind(&self, stream: u64) -> Option<Kind> {
-        let at = self
-            .all
-            .binary_search_by_key(&stream, |it| it.number)
-            .ok()?;
-        Some(self.all.get(at)?.kind)
+        Some(self.all.get(self.position(stream)?)?.kind)
     }
 
     /// Has the reader of a stream look again.
@@ -327,8 +323,8 @@ impl Streams {
     }
 
     fn forget(&mut self, stream: u64, budget: Budget<'_>) {
-        let at = self.all.binary_search_by_key(&stream, |it| it.number);
-        let Some(mut gone) = at.ok().and_then(|at| self.all.remove(at)) else {
+        let at = self.position(stream);
+        let Some(mut gone) = at.and_then(|at| self.all.remove(at)) else {
             return;
         };
         self.standalone -= usize::from(gone.kind == Kind::Standalone);
@@ -337,11 +333,16 @@ impl Streams {
     }
 
     fn find(&mut self, stream: u64) -> Option<&mut Stream> {
-        let at = self
-            .all
-            .binary_search_by_key(&stream, |it| it.number)
-            .ok()?;
+        // Mostly the newest is meant, of all that are kept.
+        let at = match self.all.back() {
+            Some(newest) if newest.number == stream => self.all.len() - 1,
+            _ => self.position(stream)?,
+        };
         self.all.get_mut(at)
+    }
+
+    fn position(&self, stream: u64) -> Option<usize> {
+        self.all.binary_search_by_key(&stream, |it| it.number).ok()
     }
 
     fn grow(&mut self, bytes: usize, budget: Budget<'_>) {

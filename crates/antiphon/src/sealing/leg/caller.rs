@@ -7,7 +7,7 @@ use crate::{auth::Principal, raw};
 /// What is called, by whom and with which abilities.
 pub(crate) struct Caller {
     pub(crate) method: &'static str,
-    pub(crate) principal: Option<Principal>,
+    pub(crate) principal: Option<Box<Principal>>,
     /// The target, what the client says it is, and what it declared: in one piece, since every
     /// call that asks has this, and few are asked for it.
     text: Box<str>,
@@ -21,7 +21,7 @@ impl Caller {
         let declared = call.meta.client_capabilities.map_or("", RawValue::get);
         Self {
             method,
-            principal: call.principal().cloned(),
+            principal: call.principal().cloned().map(Box::new),
             text: [target, info, declared].concat().into(),
             target: target.len(),
             info: target.len() + info.len(),

@@ -42,15 +42,18 @@ impl Leg<'_> {
     /// # Errors
     /// The one error if it was used before, or that it cannot be known at present.
     pub(crate) async fn claim(&self, call: &raw::Call<'_>) -> Result<Claimed, Error> {
-        let (Some(opened), None) = (&self.opened, self.claimed.get()) else {
+        let Some(opened) = self.opened.as_deref() else {
             return Ok(Claimed::Run);
         };
+        if opened.claimed.get().is_some() {
+            return Ok(Claimed::Run);
+        }
         // Nearly always nobody else is at it.
-        let _claiming = match self.claiming.try_lock() {
+        let _claiming = match opened.claiming.try_lock() {
             Ok(claiming) => claiming,
-            Err(_) => self.claiming.lock().await,
+            Err(_) => opened.claiming.lock().await,
         };
-        if self.claimed.get().is_some() {
+        if opened.claimed.get().is_some() {
             return Ok(Claimed::Run);
         }
         match self.try_claim(opened, call).await {
@@ -69,7 +72,7 @@ impl Leg<'_> {
         // runs to its end, as it does where they are claimed.
         if call.aside.is_some() {
             call.run_to_end();
-            _ = self.claimed.set(None);
+            _ = opened.claimed.set(None);
             return Ok(Claimed::Run);
         }
         let Some(guard) = self.settings.guard.guard() else {
@@ -77,7 +80,7 @@ impl Leg<'_> {
             if self.settings.journal.is_some() {
                 call.run_to_end();
             }
-            _ = self.claimed.set(None);
+            _ = opened.claimed.set(None);
             return Ok(Claimed::Run);
         };
         // That of an attempt which a layer dropped, and asks by itself now.
@@ -99,22 +102,26 @@ impl Leg<'_> {
             };
             // A claim that is granted to somebody who has left would be lost.
             let ran_to_end = call.hold();
-            self.set_loose(Some(holder));
-            let standing = guard.claim(&claim).await;
-            let standing =
-                standing.map_err(|error| Trouble::Unavailable(format!("the guard is {error}")))?;
+            opened.set_loose(Some(holder));
+            let standing = match &self.settings.guard {
+                Guarding::Memory(store) => store.claim_now(&claim),
+                _ => guard
+                    .claim(&claim)
+                    .await
+                    .map_err(|error| Trouble::Unavailable(format!("the guard is {error}")))?,
+            };
             // A guard forgets what has expired, and this may have come late to it.
             if standing == Standing::Yours && self.settings.now() >= opened.claims.expires {
                 return Err(Refusal::Expired.into());
             }
-            self.set_loose(None);
+            opened.set_loose(None);
             if standing != Standing::Yours && !ran_to_end {
                 call.may_be_abandoned();
             }
             let other = |answers: Fingerprint| answers != opened.answers;
             match standing {
                 Standing::Yours => {
-                    _ = self.claimed.set(Some(holder));
+                    _ = opened.claimed.set(Some(holder));
                     return Ok(Claimed::Run);
                 }
                 Standing::Full => {
@@ -146,7 +153,7 @@ impl Leg<'_> {
                         }
                         _ => answer,
                     };
-                    _ = self.recorded.set(answer);
+                    _ = opened.recorded.set(answer);
                     return Ok(Claimed::Repeat);
                 }
                 Standing::Running(_) => {
@@ -166,15 +173,16 @@ impl Leg<'_> {
 
     /// Renews the claim, once there is one, until the work is done.
     pub(super) async fn holding<T>(&self, work: Pin<&mut impl Future<Output = T>>) -> T {
-        meanwhile(work, || match self.claimed.get() {
-            Some(Some(holder)) => Some(Box::pin(self.renew(*holder))),
-            _ => None,
+        meanwhile(work, || {
+            let opened = self.opened.as_deref()?;
+            let holder = (*opened.claimed.get()?)?;
+            Some(Box::pin(self.renew(opened, holder)))
         })
         .await
     }
 
-    async fn renew(&self, holder: Holder) {
-        let (Some(opened), Some(guard)) = (&self.opened, self.settings.guard.guard()) else {
+    async fn renew(&self, opened: &Opened, holder: Holder) {
+        let Some(guard) = self.settings.guard.guard() else {
             return std::future::pending().await;
         };
         loop {
@@ -186,22 +194,25 @@ impl Leg<'_> {
         }
     }
 
-    fn set_loose(&self, holder: Option<Holder>) -> Option<Holder> {
-        let mut loose = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut loose, holder)
-    }
-
     /// Gives back a claim that was granted too late, to somebody who did not hear of it, or was
     /// gone.
     pub(super) async fn give_back(&self) {
-        if let Some(holder) = self.set_loose(None)
-            && let (Some(opened), Some(guard)) = (&self.opened, self.settings.guard.guard())
+        if let Some(opened) = self.opened.as_deref()
+            && let Some(holder) = opened.set_loose(None)
+            && let Some(guard) = self.settings.guard.guard()
             && let Err(error) = guard
                 .end(&opened.claims.id, &holder, Ending::Released)
                 .await
         {
             tracing::debug!(%error, "a claim on a requestState could not be given back");
         }
+    }
+}
+
+impl Opened {
+    fn set_loose(&self, holder: Option<Holder>) -> Option<Holder> {
+        let mut loose = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut loose, holder)
     }
 }
 

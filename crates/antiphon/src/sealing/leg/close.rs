@@ -4,8 +4,13 @@ use std::{future::Future, pin::pin, time::Duration};
 
 use antiphon_core::{
     negotiate::shown,
-    seal::guard::{Ending, Guard, Holder},
+    seal::{
+        guard::{Ending, Guard, Holder},
+        memory::MemoryStore,
+    },
 };
+use antiphon_types::InputRequired;
+use bytes::Bytes;
 
 use super::{Leg, Opened, seal::Unsealed, unavailable};
 use crate::{
@@ -31,7 +36,11 @@ impl Leg<'_> {
                 let done = Caught(pin!(work)).await;
                 let answer = done.unwrap_or_else(|panic| Err(panicked(call, &panic)));
                 self.end_dialogue();
-                let answer = self.close(call, answer).await;
+                let asks = matches!(answer, Ok(Reply::InputRequired(_)));
+                let answer = match &self.settings.guard {
+                    Guarding::Memory(store) if !asks => self.close_here(store, call, answer),
+                    _ => Box::pin(self.close(call, answer)).await,
+                };
                 self.give_back().await;
                 answer
             };
@@ -40,11 +49,102 @@ impl Leg<'_> {
         let answer = work.await;
         self.end_dialogue();
         match answer {
+            Ok(Reply::InputRequired(input)) if self.seals_here() && self.pause().is_none() => {
+                let sealed = match self.unfinished() {
+                    None => self.seal_here(call, &input),
+                    Some(error) => Err(Unsealed::Request(error)),
+                };
+                self.sealed(input, sealed).0
+            }
             Ok(Reply::InputRequired(input)) => {
                 Box::pin(self.close(call, Ok(Reply::InputRequired(input)))).await
             }
             answer => answer,
         }
+    }
+
+    /// Questions with their state, or why there is none; and what that means for the state which came
+    /// with the request.
+    fn sealed<T>(
+        &self,
+        input: InputRequired,
+        sealed: Result<String, Unsealed>,
+    ) -> (Result<Reply<T>, Error>, Option<Ending<'static>>) {
+        match sealed {
+            Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
+            // The client may have brought this about, and gets no second try by it.
+            Err(Unsealed::Request(error)) => (Err(error), None),
+            // Nothing was answered, so the same answers may try again; unless something was done
+            // that would be done again.
+            Err(Unsealed::Trouble(trouble)) => {
+                let target = &*shown(self.bound.target);
+                tracing::error!(target, ?trouble, "questions could not be sealed");
+                let ending = match self.did_something() {
+                    true => Ending::Used,
+                    false => Ending::Released,
+                };
+                (Err(unavailable()), Some(ending))
+            }
+        }
+    }
+
+    /// Closes with an answer that asks nothing, where what is remembered is in this process.
+    fn close_here<T: Outgoing>(
+        &self,
+        store: &MemoryStore,
+        call: &raw::Call<'_>,
+        answer: Result<Reply<T>, Error>,
+    ) -> Result<Reply<T>, Error> {
+        if let Some(answer) = self.recorded() {
+            return answer;
+        }
+        let Some((opened, holder)) = self.claimed() else {
+            return answer;
+        };
+        let ending = self.ending(call, &answer);
+        let (answer, record) = self.written(answer, ending.is_none());
+        let ending = ending.unwrap_or(match &record {
+            Some(record) => Ending::Answered(record),
+            None => Ending::Used,
+        });
+        store.end_now(&opened.claims.id, holder, ending);
+        answer
+    }
+
+    /// The state that is claimed, and by whom.
+    fn claimed(&self) -> Option<(&Opened, &Holder)> {
+        let opened = self.opened.as_deref()?;
+        Some((opened, opened.claimed.get()?.as_ref()?))
+    }
+
+    /// How a claim ends because of an answer that asks nothing, if not with what is written of it.
+    fn ending<T>(
+        &self,
+        call: &raw::Call<'_>,
+        answer: &Result<Reply<T>, Error>,
+    ) -> Option<Ending<'static>> {
+        let again = match answer {
+            // Another token may do, for the same call.
+            Err(error) if lacks_scopes(error, call) && !self.did_something() => true,
+            _ => self.begun_dialogue().is_some_and(|it| it.may_try_again()),
+        };
+        again.then_some(Ending::Released)
+    }
+
+    /// An answer, and what is written of it to be given again, if anything is.
+    fn written<T: Outgoing>(
+        &self,
+        answer: Result<Reply<T>, Error>,
+        keeps: bool,
+    ) -> (Result<Reply<T>, Error>, Option<Bytes>) {
+        let (answer, record) = match keeps && self.settings.replay == Replay::Repeat {
+            true => record::write(answer),
+            false => (answer, None),
+        };
+        (
+            answer,
+            record.filter(|record| record.len() <= self.settings.answer_bytes),
+        )
     }
 
     /// Seals the questions of an answer, and records the answer if the state was claimed.
@@ -62,48 +162,34 @@ impl Leg<'_> {
         }
         let (answer, ending) = match answer {
             Ok(Reply::InputRequired(input)) => {
-                // Whoever asked without claiming must not make two calls out of one.
-                self.claim(call).await?;
-                if let Some(answer) = self.recorded() {
-                    return answer;
-                }
-                self.pause().await;
-                let sealed = match self.unfinished() {
-                    None => self.seal(call, &input).await,
-                    Some(error) => Err(Unsealed::Request(error)),
-                };
-                match sealed {
-                    Ok(state) => (Ok(Reply::InputRequired(input.with_state(state))), None),
-                    // The client may have brought this about, and gets no second try by it.
-                    Err(Unsealed::Request(error)) => (Err(error), None),
-                    // Nothing was answered, so the same answers may try again; unless something
-                    // was done that would be done again.
-                    Err(Unsealed::Trouble(trouble)) => {
-                        let target = &*shown(self.bound.target);
-                        tracing::error!(target, ?trouble, "questions could not be sealed");
-                        let ending = match self.did_something() {
-                            true => Ending::Used,
-                            false => Ending::Released,
-                        };
-                        (Err(unavailable()), Some(ending))
+                // Apart, because it is large, and most answers ask nothing more.
+                let sealed = Box::pin(async {
+                    // Whoever asked without claiming must not make two calls out of one.
+                    self.claim(call).await?;
+                    if self.recorded::<T>().is_some() {
+                        return Ok(None);
                     }
+                    if let Some(span) = self.pause() {
+                        tokio::time::sleep(span).await;
+                    }
+                    Ok(Some(match self.unfinished() {
+                        None => self.seal(call, &input).await,
+                        Some(error) => Err(Unsealed::Request(error)),
+                    }))
+                });
+                match (sealed.await?, self.recorded()) {
+                    (Some(sealed), _) => self.sealed(input, sealed),
+                    (None, Some(answer)) => return answer,
+                    (None, None) => return Err(unavailable()),
                 }
-            }
-            // Another token may do, for the same call.
-            Err(error) if lacks_scopes(&error, call) && !self.did_something() => {
-                (Err(error), Some(Ending::Released))
             }
             answer => {
-                let again = self.begun_dialogue().is_some_and(|it| it.may_try_again());
-                (answer, again.then_some(Ending::Released))
+                let ending = self.ending(call, &answer);
+                (answer, ending)
             }
         };
-        match (
-            &self.opened,
-            self.claimed.get(),
-            self.settings.guard.guard(),
-        ) {
-            (Some(opened), Some(Some(holder)), Some(guard)) => {
+        match (self.claimed(), self.settings.guard.guard()) {
+            (Some((opened, holder)), Some(guard)) => {
                 self.record(guard, opened, holder, answer, ending).await
             }
             _ => answer,
@@ -126,13 +212,11 @@ impl Leg<'_> {
         Some(Error::internal(text))
     }
 
-    /// Holds back an answer that asks nothing but to come back later: so a client that comes back
-    /// at once does not do so all the time.
-    async fn pause(&self) {
-        let dialogue = self.begun_dialogue();
-        if let Some(span) = dialogue.and_then(|dialogue| dialogue.later()) {
-            tokio::time::sleep(span.min(LONGEST_PAUSE)).await;
-        }
+    /// How long an answer is held back that asks nothing but to come back later: so a client that
+    /// comes back at once does not do so all the time.
+    fn pause(&self) -> Option<Duration> {
+        let span = self.begun_dialogue()?.later()?;
+        Some(span.min(LONGEST_PAUSE))
     }
 
     async fn record<T: Outgoing>(
@@ -144,12 +228,7 @@ impl Leg<'_> {
         ending: Option<Ending<'_>>,
     ) -> Result<Reply<T>, Error> {
         let id = &opened.claims.id;
-        let keeps = self.settings.replay == Replay::Repeat && ending.is_none();
-        let (answer, record) = match keeps {
-            true => record::write(answer),
-            false => (answer, None),
-        };
-        let record = record.filter(|record| record.len() <= self.settings.answer_bytes);
+        let (answer, record) = self.written(answer, ending.is_none());
         let record = match (record, &self.settings.guard) {
             // Nothing rests in the clear outside this process.
             (Some(record), Guarding::Store(_)) => {
@@ -157,6 +236,7 @@ impl Leg<'_> {
                 sealed
                     .inspect_err(|trouble| tracing::warn!(?trouble, "an answer cannot be kept"))
                     .ok()
+                    .map(Bytes::from)
             }
             (record, _) => record,
         };

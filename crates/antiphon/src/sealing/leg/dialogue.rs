@@ -60,7 +60,7 @@ pub(crate) struct Run {
     /// A mistake of the author's, or trouble of a store, which ends the call whatever the handler
     /// makes of it.
     pub(crate) broken: Option<Error>,
-    pub(crate) steps: Vec<(String, Arc<Begun>)>,
+    pub(crate) steps: Vec<Arc<Begun>>,
     /// The keys that a handler wanted confirmed.
     pub(crate) confirming: Vec<String>,
     /// Whether the user agreed to one of them.
@@ -123,7 +123,9 @@ impl Leg<'_> {
             }),
             over: AtomicBool::new(false),
             may_try_again: AtomicBool::new(false),
-            claimed: AtomicBool::new(self.opened.is_none() || self.claimed.get().is_some()),
+            claimed: AtomicBool::new(
+                (self.opened.as_ref()).is_none_or(|opened| opened.claimed.get().is_some()),
+            ),
             deadline,
             subject: principal.or_else(|| self.named_by_author(call).flatten()),
             caller: Caller::new(method_name(self.bound.method), self.bound.target, call),
@@ -188,8 +190,8 @@ impl Dialogue {
     /// Work that was begun, and of which nobody knows how it ends.
     pub(crate) fn unfinished(&self) -> Option<String> {
         let run = self.run();
-        let mut open = run.steps.iter().filter(|(_, begun)| begun.is_open());
-        open.next().map(|(key, _)| key.clone())
+        let open = run.steps.iter().find(|begun| begun.is_open());
+        open.map(|begun| begun.key.to_string())
     }
 
     /// Whether something was done in this run that no state tells of yet.

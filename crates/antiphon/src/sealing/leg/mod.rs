@@ -10,10 +10,14 @@ mod claim;
 mod close;
 mod dialogue;
 mod journal;
+mod kept;
 mod open;
 mod seal;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
+};
 
 use antiphon_core::{
     answers::Answers,
@@ -38,6 +42,7 @@ pub(crate) use self::{
     claim::Claimed,
     dialogue::Dialogue,
     journal::{Barred, Entering, Mine},
+    kept::Kept,
 };
 
 /// What a state is bound to, besides who calls.
@@ -55,19 +60,11 @@ pub(crate) struct Leg<'a> {
     opened: Option<Box<Opened>>,
     /// The answers to what was asked.
     answers: Answers<'a>,
-    /// Set once the state is claimed: by whom, if anybody remembers.
-    claimed: OnceLock<Option<Holder>>,
-    /// Held by who claims it: another would take that claim for one that was left.
-    claiming: tokio::sync::Mutex<()>,
-    /// A claim that may have been granted, and under which nothing is done.
-    loose: Mutex<Option<Holder>>,
-    /// The answer that the state got when it was used before.
-    recorded: OnceLock<Vec<u8>>,
     /// What the handler asks and has done, once it asks for that.
     dialogue: OnceLock<Arc<Dialogue>>,
 }
 
-/// A state that came back and is good.
+/// A state that came back and is good, and what is known of its use.
 struct Opened {
     claims: Claims,
     /// The author's state.
@@ -79,6 +76,14 @@ struct Opened {
     /// What the dialogue begins with, and makes digests with.
     ledger: Mutex<(Ledger, Option<Box<Digester>>)>,
     answers: Fingerprint,
+    /// Set once the state is claimed: by whom, if anybody remembers.
+    claimed: OnceLock<Option<Holder>>,
+    /// Held by who claims it: another would take that claim for one that was left.
+    claiming: tokio::sync::Mutex<()>,
+    /// A claim that may have been granted, and under which nothing is done.
+    loose: Mutex<Option<Holder>>,
+    /// The answer that the state got when it was used before.
+    recorded: OnceLock<Vec<u8>>,
 }
 
 impl<'a> Leg<'a> {
@@ -89,10 +94,6 @@ impl<'a> Leg<'a> {
             bound,
             opened: None,
             answers: Answers::default(),
-            claimed: OnceLock::new(),
-            claiming: tokio::sync::Mutex::default(),
-            loose: Mutex::default(),
-            recorded: OnceLock::new(),
             dialogue: OnceLock::new(),
         }
     }
@@ -108,14 +109,17 @@ impl<'a> Leg<'a> {
 
     fn canonical_arguments(&self) -> Result<Vec<u8>, Ambiguous> {
         let arguments = self.bound.arguments.map_or("{}", RawValue::get);
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(2 * arguments.len());
         canonical(arguments, &mut bytes)?;
         Ok(bytes)
     }
 
     /// Who calls; `None` if that is required and not known.
-    fn principal(&self, call: &raw::Call<'_>) -> Option<Vec<u8>> {
+    fn principal(&self, call: &raw::Call<'_>) -> Option<Cow<'static, [u8]>> {
         let principal = call.principal();
+        if principal.is_none() && self.settings.bind.is_none() {
+            return Some(Cow::Borrowed(claims::NOBODY));
+        }
         if let Some(principal) = principal
             && principal.subject.is_none()
             && !self.settings.told.no_subject.swap(true, Ordering::Relaxed)
@@ -134,7 +138,7 @@ impl<'a> Leg<'a> {
         ];
         let mut bytes = Vec::new();
         claims::principal(&parts, &mut bytes);
-        Some(bytes)
+        Some(bytes.into())
     }
 
     /// Who the author says is calling, if the author was asked; `None` if that is not known.
@@ -181,7 +185,7 @@ impl<'a> Leg<'a> {
 
     /// The answer that the state got when it was used before.
     pub(crate) fn recorded<T>(&self) -> Option<Result<Reply<T>, Error>> {
-        let recorded = self.recorded.get()?;
+        let recorded = self.opened.as_ref()?.recorded.get()?;
         Some(record::read(recorded).unwrap_or_else(|| {
             tracing::error!("a recorded answer cannot be read");
             Err(unavailable())
@@ -235,6 +239,10 @@ impl Opened {
             ledger: Mutex::new((ledger, Some(digester))),
             claims,
             answers,
+            claimed: OnceLock::new(),
+            claiming: tokio::sync::Mutex::default(),
+            loose: Mutex::default(),
+            recorded: OnceLock::new(),
         }
     }
 

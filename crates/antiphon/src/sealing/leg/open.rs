@@ -7,7 +7,7 @@ use antiphon_core::{
     negotiate::shown,
     seal::{
         claims::Claims,
-        digest::{Digester, Of, Secret},
+        digest::{Digest, Digester, Of, Secret},
         guard::{Fingerprint, StateId},
         refusal::Refusal,
         spill::Handle,
@@ -24,6 +24,9 @@ use crate::{
     },
 };
 
+/// What was read from a state, and what makes its digests.
+type Read<T> = (Claims, T, Box<Digester>);
+
 impl<'a> Leg<'a> {
     /// Opens the state that a request brings.
     ///
@@ -35,29 +38,62 @@ impl<'a> Leg<'a> {
         bound: Bound<'a>,
         round: Round<'a>,
     ) -> Result<Self, Error> {
-        let mut leg = Self::first(sealing, bound);
+        match Self::open_here(sealing, call, bound, round)? {
+            Some(leg) => Ok(leg),
+            None => Self::open_elsewhere(sealing, call, bound, round).await,
+        }
+    }
+
+    /// The same at once; nothing if a codec is needed for that, or what a store keeps.
+    pub(crate) fn open_here(
+        sealing: &'a Sealing,
+        call: &raw::Call<'_>,
+        bound: Bound<'a>,
+        round: Round<'a>,
+    ) -> Result<Option<Self>, Error> {
+        let leg = Self::first(sealing, bound);
         let answers = round.answers()?;
         let Some(state) = round.state else {
             if !answers.is_empty() {
                 let target = &*shown(bound.target);
                 tracing::debug!(target, "answers came that nobody had asked for; ignored");
             }
-            return Ok(leg);
+            return Ok(Some(leg));
         };
+        let (settings, mut flow) = (leg.settings, None);
+        let read = match call.aside.and_then(|aside| aside.held.take()) {
+            Some(kept) => leg.go_on(kept, &mut flow),
+            None if settings.protect.codec().is_some() => return Ok(None),
+            None => match settings
+                .protect
+                .open_here(state, settings.longest)
+                .and_then(|payload| leg.read(call, payload.as_bytes(), &mut flow))
+            {
+                Ok((claims, Body::Ledger(ledger), digester)) => Ok((claims, ledger, digester)),
+                Ok((_, Body::Elsewhere(_), _)) => return Ok(None),
+                Err(trouble) => Err(trouble),
+            },
+        };
+        match read {
+            Ok(read) => leg.opened(call, answers, read, flow).map(Some),
+            Err(trouble) => Err(leg.refuse(trouble, flow)),
+        }
+    }
+
+    /// The same with a codec, or what a store keeps.
+    pub(crate) async fn open_elsewhere(
+        sealing: &'a Sealing,
+        call: &raw::Call<'_>,
+        bound: Bound<'a>,
+        round: Round<'a>,
+    ) -> Result<Self, Error> {
+        let leg = Self::first(sealing, bound);
         let mut flow = None;
-        match leg.try_open(call, state, &answers, &mut flow).await {
-            Ok((claims, ledger, mut digester)) => {
-                let fingerprint = fingerprint(&ledger, &answers, &mut digester)?;
-                leg.answers = answers.only(|key| ledger.asks(key));
-                goes_on(
-                    || digester.flow(),
-                    claims.round,
-                    leg.answers.keys(),
-                    leg.settings.now().since(claims.issued),
-                );
-                leg.opened = Some(Box::new(Opened::new(claims, ledger, digester, fingerprint)));
-                Ok(leg)
-            }
+        match leg
+            .try_open(call, round.state.unwrap_or_default(), &mut flow)
+            .await
+        {
+            Ok(read) => leg.opened(call, round.answers()?, read, flow),
             Err(trouble) => Err(leg.refuse(trouble, flow)),
         }
     }
@@ -66,15 +102,26 @@ impl<'a> Leg<'a> {
         &self,
         call: &raw::Call<'_>,
         state: &str,
-        answers: &Answers<'_>,
         flow: &mut Option<Secret>,
-    ) -> Result<(Claims, Ledger, Box<Digester>), Trouble> {
+    ) -> Result<Read<Ledger>, Trouble> {
         let settings = self.settings;
-        if let Some(kept) = call.aside.and_then(|aside| aside.held.take()) {
-            return self.go_on(&kept, flow);
-        }
         let payload = settings.protect.open(state, settings.longest).await?;
-        let (claims, body) = Claims::read(payload.as_bytes())?;
+        let (claims, body, digester) = self.read(call, payload.as_bytes(), flow)?;
+        let ledger = match body {
+            Body::Ledger(ledger) => ledger,
+            Body::Elsewhere(handle) => self.fetch(&handle, &claims.id).await?,
+        };
+        Ok((claims, ledger, digester))
+    }
+
+    /// Reads what was sealed, if it is of this request and good here and now.
+    fn read(
+        &self,
+        call: &raw::Call<'_>,
+        payload: &[u8],
+        flow: &mut Option<Secret>,
+    ) -> Result<Read<Body>, Trouble> {
+        let (claims, body) = Claims::read(payload)?;
         // Only now is it known that this is ours to tell.
         *flow = Some(claims.secret.clone());
         let principal = self.principal(call).ok_or(Refusal::NoPrincipal)?;
@@ -82,45 +129,46 @@ impl<'a> Leg<'a> {
             .canonical_arguments()
             .map_err(|_| Refusal::AmbiguousArguments)?;
         let request = self.request(&arguments, &principal);
-        let now = settings.now();
+        let now = self.settings.now();
         let mut digester = Box::new(claims.secret.digester());
-        claims.check(&request, settings.audiences(), now, &mut digester)?;
-        let ledger = match Body::read(body)? {
-            Body::Ledger(ledger) => ledger,
-            Body::Elsewhere(handle) => self.fetch(&handle, &claims.id).await?,
-        };
+        claims.check(&request, self.settings.audiences(), now, &mut digester)?;
+        Ok((claims, Body::read(body)?, digester))
+    }
+
+    /// With what was read, if the answers are to what was asked.
+    fn opened(
+        mut self,
+        call: &raw::Call<'_>,
+        answers: Answers<'a>,
+        (claims, ledger, mut digester): Read<Ledger>,
+        flow: Option<Secret>,
+    ) -> Result<Self, Error> {
         if ledger.pending().next().is_some() && !answers.keys().any(|key| ledger.asks(key)) {
-            return Err(match answers.is_empty() {
+            let refusal = match answers.is_empty() {
                 true => Refusal::NoAnswers,
                 false => Refusal::UnsolicitedAnswers,
-            }
-            .into());
+            };
+            return Err(self.refuse(refusal.into(), flow));
         }
         let unsolicited = answers.keys().filter(|key| !ledger.asks(key)).count();
         if unsolicited > 0 {
             let target = &*shown(self.bound.target);
             tracing::debug!(target, unsolicited, "answers nobody had asked for; ignored");
         }
-        Ok((claims, ledger, digester))
-    }
-
-    /// What never left this process needs no proof of what it is, and does not grow old before
-    /// the call does (SHIM-S-09).
-    fn go_on(
-        &self,
-        kept: &[u8],
-        flow: &mut Option<Secret>,
-    ) -> Result<(Claims, Ledger, Box<Digester>), Trouble> {
-        let (claims, body) = Claims::read(kept)?;
-        *flow = Some(claims.secret.clone());
-        if self.settings.now() >= claims.deadline {
-            return Err(Refusal::Overdue.into());
-        }
-        let digester = Box::new(claims.secret.digester());
-        match Body::read(body)? {
-            Body::Ledger(ledger) => Ok((claims, ledger, digester)),
-            Body::Elsewhere(_) => Err(Refusal::Contents.into()),
-        }
+        // Nobody else can bring what never left this process, with whatever answers.
+        let fingerprint = match call.aside {
+            None => fingerprint(&ledger, &answers, &mut digester)?,
+            Some(_) => Fingerprint(Digest::default()),
+        };
+        self.answers = answers.only(|key| ledger.asks(key));
+        goes_on(
+            || digester.flow(),
+            claims.round,
+            self.answers.keys(),
+            self.settings.now().since(claims.issued),
+        );
+        self.opened = Some(Box::new(Opened::new(claims, ledger, digester, fingerprint)));
+        Ok(self)
     }
 
     /// A ledger that is kept in the spill.
@@ -143,7 +191,7 @@ fn fingerprint(
     answers: &Answers<'_>,
     digester: &mut Digester,
 ) -> Result<Fingerprint, Error> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(128);
     for key in ledger.pending() {
         match answers.raw(key) {
             None => bytes.push(b'-'),

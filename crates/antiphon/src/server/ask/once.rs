@@ -20,10 +20,10 @@ use super::{Ask, Dialogue, Fault, Stop};
 use crate::sealing::{Barred, Entering, Mine};
 
 /// A step that was begun in this run.
-#[derive(Default)]
 pub(crate) struct Begun {
+    pub(crate) key: Arc<str>,
     /// What came of it, JSON.
-    result: OnceCell<String>,
+    result: OnceCell<Arc<str>>,
     /// How many have begun it.
     times: AtomicU8,
     /// Whether somebody has had what came of it.
@@ -35,6 +35,17 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
+    fn new(key: Arc<str>) -> Self {
+        Self {
+            key,
+            result: OnceCell::new(),
+            times: AtomicU8::new(0),
+            had: AtomicBool::new(false),
+            open: AtomicBool::new(false),
+            rerun: AtomicBool::new(false),
+        }
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
     }
@@ -110,11 +121,11 @@ impl Ask {
             drop(run);
             return Err(self.stop(key, why));
         }
-        let begun = match run.steps.iter().find(|(other, _)| other == key) {
-            Some((_, begun)) => begun.clone(),
+        let begun = match run.steps.iter().find(|begun| *begun.key == *key) {
+            Some(begun) => begun.clone(),
             None => {
-                let begun = Arc::<Begun>::default();
-                run.steps.push((key.to_owned(), begun.clone()));
+                let begun = Arc::new(Begun::new(run.asking.step_key(key)));
+                run.steps.push(begun.clone());
                 begun
             }
         };
@@ -133,7 +144,7 @@ impl Ask {
         key: &str,
         begun: &Begun,
         work: impl AsyncFnOnce() -> Result<T, Stop>,
-    ) -> Result<String, Stop> {
+    ) -> Result<Arc<str>, Stop> {
         if let Some(done) = self.open_step(key, begun).map_err(|it| self.fault(it))? {
             self.faults.tell_step(key, false);
             return Ok(done);
@@ -143,7 +154,8 @@ impl Ask {
             Ok(Entering::Known { shared, result }) => {
                 let mut run = self.dialogue.run();
                 begun.open.store(false, Ordering::Relaxed);
-                run.asking.note_known(key, shared, &*result);
+                let result: Arc<str> = result.into();
+                run.asking.note_known(key, shared, result.clone());
                 self.faults.tell_step(key, false);
                 return Ok(result);
             }
@@ -168,7 +180,8 @@ impl Ask {
         begun.open.store(false, Ordering::Relaxed);
         match ended {
             Ok(Ok(result)) => {
-                run.asking.note_done(key, &*result);
+                let result: Arc<str> = result.into();
+                run.asking.note_done(begun.key.clone(), result.clone());
                 let times = begun.times.load(Ordering::Relaxed);
                 run.asking.may_share(key, times, true);
                 self.faults.tell_step(key, true);
@@ -229,11 +242,11 @@ impl Ask {
     }
 
     /// What came of the work, if it was done; else it is to be done now.
-    fn open_step(&self, key: &str, begun: &Begun) -> Result<Option<String>, Fault> {
+    fn open_step(&self, key: &str, begun: &Begun) -> Result<Option<Arc<str>>, Fault> {
         // Under the lock, like the look at what is open when the handler has ended.
         let run = self.dialogue.run();
-        if let Some(done) = run.asking.done(key).ok().flatten() {
-            return Ok(Some(done.to_owned()));
+        if let Some(done) = run.asking.result(key) {
+            return Ok(Some(done));
         }
         let key = || key.to_owned();
         if begun.is_open() {

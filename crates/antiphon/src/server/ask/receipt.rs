@@ -57,7 +57,7 @@ impl Receipt {
     pub(super) fn new(dialogue: &Dialogue, key: &str, message: String, known: &Exact) -> Self {
         let caller = dialogue.caller();
         let client: Option<Implementation> = serde_json::from_str(caller.info()).ok();
-        let principal = caller.principal.as_ref();
+        let principal = caller.principal.as_deref();
         let (client_name, client_version) = client.map(|it| (it.name, it.version)).unzip();
         Self {
             key: key.to_owned(),

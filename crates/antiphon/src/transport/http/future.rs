@@ -16,7 +16,7 @@ use antiphon_core::write;
 use antiphon_types::ErrorObject;
 use bytes::{Buf, Bytes, BytesMut};
 use http::{
-    HeaderValue, Method, Request, Response, StatusCode,
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
@@ -158,6 +158,20 @@ impl<B: http_body::Body> ResponseFuture<B> {
             body: Some(body),
             parts: Some(parts),
             step,
+        }
+    }
+}
+
+impl<B> ResponseFuture<B> {
+    /// For a path at which there is nothing.
+    pub(crate) fn nothing_here(shared: Arc<Shared>) -> Self {
+        let response = plain(StatusCode::NOT_FOUND, "Nothing is served at this path");
+        Self {
+            shared,
+            origin: None,
+            body: None,
+            parts: None,
+            step: Step::Ready(Some(response)),
         }
     }
 }
@@ -489,13 +503,15 @@ fn whole(answer: Answer) -> Response<Body> {
     response
 }
 
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 fn events(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // HTTP-S-16
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
     response
 }
 

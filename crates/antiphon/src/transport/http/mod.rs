@@ -9,6 +9,7 @@ mod body;
 mod future;
 mod guard;
 mod head;
+mod patience;
 mod published;
 mod serve;
 mod service;

@@ -1,24 +1,27 @@
 //! [`serve`]: an HTTP/1.1 server for an [`HttpService`].
 
 use std::{
-    convert::Infallible,
     future::{Future, IntoFuture, pending},
     io,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::Arc,
     time::Duration,
 };
 
-use http::{Request, StatusCode};
+use http::Request;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{future::plain, service::HttpService, watched::Watched};
+use super::{
+    patience::{Attended, Patience},
+    service::HttpService,
+    watched::Watched,
+};
 use crate::engine::{lifecycle::Serving, unattended::Unattended};
 
 /// Serves `service` on `listener`, at `/mcp`, until the future is dropped or told to stop. Told
@@ -174,32 +177,17 @@ async fn connection(
         let here = path
             .as_deref()
             .is_none_or(|path| path == request.uri().path());
-        let here = here || service.publishes(&request);
-        let response = (here || !service.knows(&request)).then(|| service.respond(request));
-        async move {
-            match response {
-                Some(response) => response.await,
-                None => Ok::<_, Infallible>(plain(
-                    StatusCode::NOT_FOUND,
-                    "Nothing is served at this path",
-                )),
-            }
+        match here || service.publishes(&request) || !service.knows(&request) {
+            true => service.respond(request),
+            false => service.refuse_path(),
         }
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
+        .timer(Patience)
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(Watched::new(stream)), answer);
-    let mut connection = pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+    if let Err(error) = Attended::new(connection, stopping).await {
         tracing::debug!(%error, "a connection ended");
     }
 }

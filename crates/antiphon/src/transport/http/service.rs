@@ -266,6 +266,11 @@ impl HttpService {
         ResponseFuture::new(self.shared.clone(), request)
     }
 
+    /// Answers one request to a path at which there is nothing.
+    pub(crate) fn refuse_path<B>(&self) -> ResponseFuture<B> {
+        ResponseFuture::nothing_here(self.shared.clone())
+    }
+
     fn shared(&mut self) -> &mut Shared {
         Arc::make_mut(&mut self.shared)
     }

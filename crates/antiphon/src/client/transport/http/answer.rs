@@ -9,14 +9,13 @@ use http::{
     response::Parts,
 };
 use http_body::Body;
-use hyper::body::Incoming as HttpBody;
 use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
     client::{Error, ErrorKind, Incoming},
     excerpt::one_line,
-    web::{Cause, End, gather},
+    web::{Cause, Content, End, gather},
 };
 
 /// How a request is answered.
@@ -24,11 +23,11 @@ pub(super) enum Served {
     /// With this message.
     Whole(Bytes),
     /// With a stream of events.
-    Events(HttpBody),
+    Events(Content),
 }
 
 /// Reads the response of a request that was served.
-pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result<Served, Error> {
+pub(super) async fn served(head: &Parts, body: Content, limit: usize) -> Result<Served, Error> {
     let status = head.status.as_u16();
     readable(&head.headers)?;
     if body.is_end_stream() {
@@ -57,7 +56,7 @@ pub(super) async fn served(head: &Parts, body: HttpBody, limit: usize) -> Result
 /// Reads the response of a request that was not served.
 pub(super) async fn refused(
     status: StatusCode,
-    body: HttpBody,
+    body: Content,
     limit: usize,
 ) -> Result<Incoming, Error> {
     let (text, end) = gather(body, limit).await;
@@ -71,7 +70,7 @@ pub(super) async fn refused(
 }
 
 /// The error of a message that has no answer of its own, and was not taken.
-pub(super) async fn not_taken(status: StatusCode, body: HttpBody) -> Error {
+pub(super) async fn not_taken(status: StatusCode, body: Content) -> Error {
     status_error(status, &in_short(body).await)
 }
 
@@ -85,7 +84,7 @@ fn status_error(status: StatusCode, text: &str) -> Error {
 
 /// Reads a body that does not matter, so that its connection can be used again. One that is long,
 /// or slow, is not worth it.
-pub(super) async fn ignore(body: HttpBody) {
+pub(super) async fn ignore(body: Content) {
     const PATIENCE: Duration = Duration::from_millis(500);
     if !body.is_end_stream() {
         _ = timeout(PATIENCE, gather(body, EXCERPT)).await;
@@ -93,7 +92,7 @@ pub(super) async fn ignore(body: HttpBody) {
 }
 
 /// What the body of a refusal says, in short.
-pub(super) async fn in_short(body: HttpBody) -> String {
+pub(super) async fn in_short(body: Content) -> String {
     let (text, _) = gather(body, EXCERPT).await;
     match Refusal::of(&text) {
         Some(refusal) => one_line(refusal.message.as_bytes()),

@@ -157,7 +157,7 @@ impl Credentials {
                 Ok(text) => text.as_deref().map(Token::new).transpose(),
                 Err(cause) => Err(none(cause)),
             },
-            Self::OAuth(authorizer) => authorizer.token().await.map_err(none),
+            Self::OAuth(authorizer) => Box::pin(authorizer.token()).await.map_err(none),
         }
     }
 

@@ -13,10 +13,12 @@ use bytes::{Buf, Bytes};
 use futures_core::Stream;
 use http::HeaderValue;
 use http_body::Body;
-use hyper::body::Incoming;
 
 use super::{answer::broken, wire::report};
-use crate::client::{Error, ErrorKind, Events};
+use crate::{
+    client::{Error, ErrorKind, Events},
+    web::Content,
+};
 
 /// The messages of a stream. Dropping it before its end closes the connection, which is what
 /// cancels a request over HTTP.
@@ -26,7 +28,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    pub(super) fn new(body: Incoming, limit: usize, events: Events) -> Self {
+    pub(super) fn new(body: Content, limit: usize, events: Events) -> Self {
         let reader = Reader {
             body: Some(body),
             part: Bytes::new(),
@@ -71,7 +73,7 @@ pub(super) fn message(event: Event) -> Option<Bytes> {
 /// Reads events, from one connection after the other.
 pub(super) struct Reader {
     /// None once it ended.
-    body: Option<Incoming>,
+    body: Option<Content>,
     part: Bytes,
     decoder: Decoder,
 }
@@ -87,7 +89,7 @@ impl Reader {
     }
 
     /// Reads on from this body. What the last one left unfinished is gone.
-    pub(super) fn open(&mut self, body: Incoming) {
+    pub(super) fn open(&mut self, body: Content) {
         let decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
         self.decoder = decoder.resumed();
         self.part = Bytes::new();

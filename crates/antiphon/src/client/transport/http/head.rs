@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use antiphon_core::mirror::encode;
+use antiphon_types::{Method as _, Version, method::CallTool};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
@@ -25,10 +26,15 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PARAM: &str = "mcp-param-";
+const CALL: &str = CallTool::NAME;
 
 /// What the head of every request says.
 #[derive(Debug)]
-pub(super) struct Head(HeaderMap);
+pub(super) struct Head {
+    fixed: HeaderMap,
+    /// The same with a place for each header that a request of today has: a copy need not grow.
+    modern: HeaderMap,
+}
 
 impl Head {
     /// The headers for this host, with those of the caller.
@@ -41,7 +47,6 @@ impl Head {
         extra: &[(String, String)],
         proxy: Option<HeaderValue>,
     ) -> Result<Self, Error> {
-        // With room for what a request adds: three headers of the protocol's, and the token.
         let mut fixed = HeaderMap::with_capacity(extra.len() + 9);
         fixed.insert(HOST, value("host", host)?);
         // HTTP-C-03
@@ -65,17 +70,25 @@ impl Head {
             fixed.append(header, value(name, text)?);
         }
         fixed.extend(agent);
-        Ok(Self(fixed))
+        let mut modern = fixed.clone();
+        let version = HeaderValue::from_static(Version::LATEST.as_str());
+        modern.insert(VERSION, version);
+        modern.insert(METHOD, HeaderValue::from_static(CALL));
+        modern.insert(NAME, HeaderValue::from_static(""));
+        Ok(Self { fixed, modern })
     }
 
-    /// A request to `uri`, all of it.
+    /// A request to `uri`, all of it but that.
     pub(super) fn request(
         &self,
         uri: &Uri,
         sent: &Sent<'_>,
         token: Option<&Token>,
     ) -> Result<Request<Payload>, Error> {
-        let mut headers = self.0.clone();
+        let mut headers = match sent {
+            Sent::Modern(_) => self.modern.clone(),
+            _ => self.fixed.clone(),
+        };
         sent.add_to(&mut headers)?;
         let (method, body) = match sent {
             Sent::Modern(outgoing) => (Method::POST, outgoing.body.clone()),
@@ -89,7 +102,6 @@ impl Head {
         }
         let mut request = Request::new(Payload(body));
         *request.method_mut() = method;
-        *request.uri_mut() = uri.clone();
         *request.headers_mut() = headers;
         Ok(request)
     }
@@ -150,14 +162,19 @@ impl Sent<'_> {
     }
 }
 
-/// Adds what is mirrored of a request.
+/// Adds what is mirrored of a request, where it differs from a call of a tool.
 fn mirrored(outgoing: &Outgoing<'_>, headers: &mut HeaderMap) -> Result<(), Error> {
-    let version = HeaderValue::from_static(outgoing.version.as_str());
-    headers.insert(VERSION, version);
-    headers.insert(METHOD, value("mcp-method", outgoing.method)?);
-    if let Some(name) = outgoing.name {
-        headers.insert(NAME, encoded(name)?);
+    if outgoing.version != Version::LATEST {
+        let version = HeaderValue::from_static(outgoing.version.as_str());
+        headers.insert(VERSION, version);
     }
+    if outgoing.method != CALL {
+        headers.insert(METHOD, value("mcp-method", outgoing.method)?);
+    }
+    match outgoing.name {
+        Some(name) => headers.insert(NAME, encoded(name)?),
+        None => headers.remove(NAME),
+    };
     for (name, text) in outgoing.params {
         headers.insert(param(name)?, encoded(text)?);
     }

@@ -8,7 +8,6 @@ use std::{
 
 use bytes::Bytes;
 use futures_core::Stream;
-use hyper::body::Incoming as HttpBody;
 
 use super::{
     asked::Asked,
@@ -16,7 +15,10 @@ use super::{
     resume::{Tries, reopen},
     wire::report,
 };
-use crate::client::{Error, ErrorKind, Pending, transport::batch::split};
+use crate::{
+    client::{Error, ErrorKind, Pending, transport::batch::split},
+    web::Content,
+};
 
 type Item = Result<Bytes, Error>;
 
@@ -32,7 +34,7 @@ pub(super) struct Reply {
 
 impl Reply {
     /// What a stream of events says.
-    pub(super) fn events(asked: Asked, body: HttpBody) -> Self {
+    pub(super) fn events(asked: Asked, body: Content) -> Self {
         let mut reader = Reader::resumable(asked.session.wire.limit);
         reader.open(body);
         Self {

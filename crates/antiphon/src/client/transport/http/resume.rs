@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode, Uri};
-use hyper::body::Incoming as HttpBody;
 use tokio::time::sleep;
 
 use super::{
@@ -13,7 +12,10 @@ use super::{
     stamp::Stamp,
     wire::Wire,
 };
-use crate::client::{Error, ErrorKind};
+use crate::{
+    client::{Error, ErrorKind},
+    web::Content,
+};
 
 /// The first pause, unless the server names one.
 const FIRST: Duration = Duration::from_secs(1);
@@ -111,7 +113,7 @@ pub(super) async fn open(
     wire: &Wire,
     stamp: &Stamp,
     last: Option<HeaderValue>,
-) -> Result<(HttpBody, Uri), Unopened> {
+) -> Result<(Content, Uri), Unopened> {
     let asked = wire.ask(&wire.endpoint.uri, &Sent::Get(stamp, last)).await;
     let answered = asked.map_err(|error| match error.kind() {
         ErrorKind::Transport => Unopened::Failed(error),

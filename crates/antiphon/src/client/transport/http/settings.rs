@@ -2,11 +2,6 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use hyper_util::{
-    client::legacy::Client,
-    rt::{TokioExecutor, TokioTimer},
-};
-
 use super::{
     bearer::{Bearer, Credentials, Token},
     head::Head,
@@ -21,7 +16,7 @@ use crate::client::{
 use crate::{
     client::{Connect, Error, Events},
     web::{
-        Agent, Choice, Config, Connector, Endpoint, Proxy, Secret, Settings, Tls, anonymous,
+        Agent, Choice, Config, Connector, Endpoint, Pool, Proxy, Secret, Settings, Tls, anonymous,
         unusable,
     },
 };
@@ -241,15 +236,10 @@ impl Http {
             false => None,
         };
         let connector = Connector::new(proxy.clone(), tls, self.connect_timeout);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            // A server that closes a quiet connection is noticed; this is for what vanishes unseen.
-            .pool_idle_timeout(Duration::from_secs(30))
-            .build(connector);
         Ok(Wire {
             endpoint,
             head,
-            client,
+            pool: Pool::new(connector),
             proxy,
             credentials,
             limit: self.limit,

@@ -67,8 +67,8 @@ impl HttpTransport {
             return self.stand_alone(&request).await;
         }
         match self.sse() {
-            Some(sse) => sse.send(request).await,
-            None => self.session.send(request).await,
+            Some(sse) => Box::pin(sse.send(request)).await,
+            None => Box::pin(self.session.send(request)).await,
         }
     }
 
@@ -78,7 +78,7 @@ impl HttpTransport {
         let answered = wire.ask(&wire.endpoint.uri, &Sent::Modern(request)).await?;
         let Answered { head, body, .. } = answered;
         if !head.status.is_success() {
-            return answer::refused(head.status, body, wire.limit).await;
+            return Box::pin(answer::refused(head.status, body, wire.limit)).await;
         }
         Ok(match answer::served(&head, body, wire.limit).await? {
             Served::Whole(message) => Incoming::Whole(message),

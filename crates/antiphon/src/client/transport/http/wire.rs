@@ -1,8 +1,8 @@
 //! [`Wire`]: one HTTP exchange with the server, whatever it is for.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, StatusCode, Uri, header::LOCATION, response::Parts};
-use hyper::body::Incoming as HttpBody;
-use hyper_util::client::legacy::Client;
 
 use super::{
     answer,
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     client::{Error, ErrorKind, Event, Events},
     excerpt,
-    web::{Connector, Endpoint, Payload, Proxy, lost},
+    web::{Content, Endpoint, Pool, Proxy, lost},
 };
 
 /// Redirects that are followed for one request.
@@ -23,7 +23,7 @@ const REDIRECTS: usize = 5;
 pub(super) struct Wire {
     pub(super) endpoint: Endpoint,
     pub(super) head: Head,
-    pub(super) client: Client<Connector, Payload>,
+    pub(super) pool: Pool,
     pub(super) proxy: Option<Proxy>,
     pub(super) credentials: Credentials,
     pub(super) limit: usize,
@@ -33,7 +33,7 @@ pub(super) struct Wire {
 /// What an exchange brought: a response that is neither a challenge nor a redirect.
 pub(super) struct Answered {
     pub(super) head: Parts,
-    pub(super) body: HttpBody,
+    pub(super) body: Content,
     /// Who gave it, after redirects.
     pub(super) from: Uri,
 }
@@ -46,6 +46,8 @@ impl Wire {
     }
 
     /// Sends a request to a URI of the server's origin, first of all with this token.
+    ///
+    /// What is rare is in boxes: every request makes room for the largest that could be waited for.
     pub(super) async fn exchange(
         &self,
         to: &Uri,
@@ -57,11 +59,11 @@ impl Wire {
             false => 0,
         };
         let mut has_nonce = false;
-        let mut uri = to.clone();
+        let mut uri = Cow::Borrowed(to);
         let mut redirects = 0;
         loop {
             let request = self.head.request(&uri, sent, token.as_ref())?;
-            let response = self.client.request(request).await;
+            let response = self.pool.request(&uri, request).await;
             let lost = |error| lost(&self.endpoint.origin, self.proxy.as_ref(), error);
             let (head, body) = response.map_err(lost)?.into_parts();
             let status = head.status;
@@ -70,12 +72,12 @@ impl Wire {
             let heard = token.as_ref();
             if heard.is_some_and(|token| token.heard(&uri, status, &head.headers)) && !has_nonce {
                 has_nonce = true;
-                answer::ignore(body).await;
+                Box::pin(answer::ignore(body)).await;
                 continue;
             }
             if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status) {
                 let challenge = Challenge::read(status, &head.headers);
-                let text = answer::in_short(body).await;
+                let text = Box::pin(answer::in_short(body)).await;
                 if tries == 0 {
                     return Err(challenge.into_error(&text));
                 }
@@ -86,16 +88,16 @@ impl Wire {
                 let another = self
                     .credentials
                     .another(refused, challenge, &text, &operation);
-                token = Some(another.await?);
+                token = Some(Box::pin(another).await?);
                 continue;
             }
             match location(&head.headers) {
                 Some(target) if status.is_redirection() => {
-                    uri = self.follow(status, &uri, &target, redirects)?;
+                    uri = Cow::Owned(self.follow(status, &uri, &target, redirects)?);
                     redirects += 1;
                 }
                 _ => {
-                    let from = uri;
+                    let from = uri.into_owned();
                     return Ok(Answered { head, body, from });
                 }
             }
