@@ -7,8 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     report::Report,
-    server::{Server, named, shell},
-    workload::Heap,
+    server::{Server, Setup, named, shell},
 };
 
 /// How long a job may take.
@@ -17,8 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// A client as it was named on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    name: String,
+    pub(crate) name: String,
     command: String,
+    /// Whether its job takes long, and is done in fewer rounds.
+    pub(crate) slow: bool,
 }
 
 impl FromStr for Client {
@@ -26,7 +27,11 @@ impl FromStr for Client {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, command) = named(text)?;
-        Ok(Self { name, command })
+        Ok(Self {
+            name,
+            command,
+            slow: false,
+        })
     }
 }
 
@@ -75,15 +80,19 @@ pub(crate) async fn compare(
     rounds: u32,
     report: &mut Report,
 ) -> io::Result<()> {
-    let server = partner.start_http(0, Heap::Free).await?;
+    let server = partner.start_http(Setup::default()).await?;
     let mut results: Vec<io::Result<Vec<Job>>> = clients.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..=rounds as usize {
         for turn in 0..clients.len() {
             // Another client opens each round.
             let at = (turn + round) % clients.len();
+            let last = clients[at].rounds(rounds);
             let Ok(jobs) = &mut results[at] else {
                 continue;
             };
+            if round > last as usize {
+                continue;
+            }
             match clients[at].work(server.port).await {
                 // The first round only warms up.
                 Ok(job) if round > 0 => jobs.push(job),
@@ -98,6 +107,10 @@ pub(crate) async fn compare(
 }
 
 impl Client {
+    fn rounds(&self, all: u32) -> u32 {
+        if self.slow { all.div_ceil(3) } else { all }
+    }
+
     async fn work(&self, port: u16) -> io::Result<Job> {
         let flags = format!("--url http://127.0.0.1:{port}/mcp");
         let mut command = shell(&self.command, &flags);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long a driven server may take to listen; an instrumented one is slow.
-const DRIVE_PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const DRIVE_PATIENCE: Duration = Duration::from_secs(180);
 
 /// What one burst came to.
 #[derive(Default)]

@@ -8,110 +8,41 @@
 mod clients;
 mod confirm;
 mod contest;
+mod counts;
 mod cpu;
+mod figures;
+mod growth;
 mod http;
 mod load;
 mod memory;
 mod older;
+mod options;
+mod orders;
 mod pipes;
+mod plot;
 mod report;
 mod request;
 mod resident;
+mod results;
 mod server;
 mod start;
+mod table;
+mod targets;
+mod turns;
+mod workers;
 mod workload;
 
-use std::{io, path::PathBuf, process::ExitCode, time::Duration};
+use std::{io, process::ExitCode, time::Duration};
 
-use clap::{Args, Parser, Subcommand};
+use clap::Parser;
 
 use crate::{
-    clients::Client,
-    contest::Contest,
-    report::Report,
+    options::{Cli, Command, Options},
+    report::{Report, Roles},
     request::{Checks, Kind},
     server::Server,
-    workload::Selection,
+    turns::Pace,
 };
-
-/// Measure MCP servers and clients side by side.
-#[derive(Parser)]
-#[command(args_conflicts_with_subcommands = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    options: Options,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Send requests over one connection to a server that somebody else starts and watches.
-    Drive {
-        /// Where the server listens, or soon will.
-        port: u16,
-        /// What to send.
-        workload: Kind,
-        /// How often.
-        count: u32,
-        /// The server gives fixed answers: check their shape only.
-        #[arg(long)]
-        fixed: bool,
-        /// In a session of revision 2025-11-25; only `confirm` is sent that way.
-        #[arg(long)]
-        older: bool,
-    },
-    /// Print a port that is free at this moment.
-    Port,
-    /// Measure what `antiphon call` adds to the start of a server on pipes.
-    Start {
-        /// The tool, which is also the server.
-        tool: PathBuf,
-        /// How often each is timed.
-        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
-        runs: u32,
-        /// Fail above so many milliseconds.
-        #[arg(long, value_name = "MS")]
-        max: Option<f64>,
-    },
-}
-
-#[derive(Args)]
-struct Options {
-    /// A server under test; repeatable.
-    #[arg(long = "server", value_name = "NAME=COMMAND")]
-    servers: Vec<Server>,
-    /// A server whose answers are fixed, so that only their shape is checked; repeatable.
-    #[arg(long, value_name = "NAME")]
-    fixed: Vec<String>,
-    /// A server that knows no older revisions, and takes no part where they are spoken; repeatable.
-    #[arg(long, value_name = "NAME")]
-    modern: Vec<String>,
-    /// The server that the others are compared with.
-    #[arg(long, value_name = "NAME", default_value = "floor")]
-    baseline: String,
-    /// A client under test; repeatable.
-    #[arg(long = "client", value_name = "NAME=COMMAND", requires = "partner")]
-    clients: Vec<Client>,
-    /// The server that clients call, which is not measured.
-    #[arg(long, value_name = "NAME=COMMAND")]
-    partner: Option<Server>,
-    /// The client that the others are compared with.
-    #[arg(long, value_name = "NAME", default_value = "hyper")]
-    client_baseline: String,
-    /// Workloads to run, separated by commas; the part before a dash stands for all that have it.
-    #[arg(long, value_name = "NAMES", default_value = "all")]
-    only: Selection,
-    /// How many turns each server has.
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-    /// How long a turn lasts.
-    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
-    burst_ms: u64,
-    /// Also write the figures to this file, as JSON.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -137,7 +68,12 @@ async fn dispatch(cli: Cli) -> io::Result<()> {
             count,
             fixed,
             older: false,
-        }) => load::drive(port, workload, Checks::unless(fixed), count).await,
+            connections,
+            sessions,
+        }) => {
+            let _idle = growth::idle(port, connections, sessions).await?;
+            load::drive(port, workload, Checks::unless(fixed), count).await
+        }
         Some(Command::Drive {
             workload: Kind::Confirm,
             port,
@@ -149,6 +85,11 @@ async fn dispatch(cli: Cli) -> io::Result<()> {
             println!("{}", server::free_port()?);
             Ok(())
         }
+        Some(Command::Compose {
+            figures,
+            sections,
+            results,
+        }) => results::compose(&figures, &sections, &results),
         Some(Command::Start { tool, runs, max }) => start::measure(&tool, runs, max),
     }
 }
@@ -159,6 +100,12 @@ async fn measure(mut options: Options) -> io::Result<()> {
     }
     for name in &options.modern {
         named(&mut options.servers, name)?.modern = true;
+    }
+    for server in &mut options.servers {
+        server.slow = options.slow.contains(&server.name);
+    }
+    for client in &mut options.clients {
+        client.slow = options.slow.contains(&client.name);
     }
     if options.servers.is_empty() && options.clients.is_empty() {
         return Err(io::Error::other(
@@ -172,24 +119,14 @@ async fn measure(mut options: Options) -> io::Result<()> {
             options.baseline
         );
     }
-    let mut report = Report::new(
-        options.baseline,
-        options.client_baseline,
-        options.rounds,
-        options.burst_ms,
-    );
-    let contest = Contest {
-        servers: &options.servers,
-        rounds: options.rounds,
-        burst: Duration::from_millis(options.burst_ms),
+    let roles = Roles {
+        baseline: options.baseline.clone(),
+        client_baseline: options.client_baseline.clone(),
+        subject: options.subject.clone(),
+        limits: options.limit.clone(),
     };
-    contest.run(&options.only, &mut report).await;
-    if options.only.wants(workload::MEMORY) && !options.servers.is_empty() {
-        for server in &options.servers {
-            report.add_memory(&server.name, memory::measure(server).await);
-        }
-        report.print_memory();
-    }
+    let mut report = Report::new(roles, options.rounds, options.burst_ms);
+    measure_servers(&options, &mut report).await;
     if let Some(partner) = options.partner
         && options.only.wants(workload::CLIENTS)
     {
@@ -201,6 +138,33 @@ async fn measure(mut options: Options) -> io::Result<()> {
     match report.failures() {
         0 => Ok(()),
         failures => Err(io::Error::other(format!("{failures} measurements failed"))),
+    }
+}
+
+async fn measure_servers(options: &Options, report: &mut Report) {
+    let (servers, only) = (&options.servers, &options.only);
+    let pace = Pace {
+        rounds: options.rounds,
+        burst: Duration::from_millis(options.burst_ms),
+    };
+    contest::run(servers, pace, only, report).await;
+    let scaling: Vec<&Server> = servers
+        .iter()
+        .filter(|server| options.scaling.contains(&server.name))
+        .collect();
+    if only.wants(workload::WORKERS) && !scaling.is_empty() {
+        report.add_workers(workers::measure(&scaling, pace).await);
+    }
+    for axis in growth::AXES {
+        if only.wants(axis.name()) && !scaling.is_empty() {
+            report.add_growth(growth::measure(axis, &scaling, pace).await);
+        }
+    }
+    if only.wants(workload::MEMORY) && !servers.is_empty() {
+        for server in servers {
+            report.add_memory(&server.name, memory::measure(server).await);
+        }
+        report.show_memory();
     }
 }
 

@@ -5,6 +5,8 @@ use std::{io, ops::Range};
 use clap::ValueEnum;
 use memchr::memmem;
 
+use crate::orders;
+
 /// Eight digits that are replaced in every request, so that no answer fits two requests.
 const SERIAL: &str = "00000000";
 /// The first serial; all have the same number of digits.
@@ -17,6 +19,8 @@ const LAST_SERIAL: u32 = 99_999_999;
 const LEAD: &str = "Low water at the north quay, sounding ";
 /// The echoed text after the serial.
 const REST: &str = ", wind slack.";
+/// The bytes of a short text.
+const SHORT: usize = LEAD.len() + SERIAL.len() + REST.len();
 /// What is confirmed, up to the serial.
 const ACTION: &str = "deploy ";
 /// The question about it, up to the serial.
@@ -28,9 +32,11 @@ const ACCEPT: &str = r#""inputResponses":{"confirm":{"action":"accept","content"
 /// What a large text holds beyond that.
 const LARGE: usize = 1 << 20;
 /// The fillers of a server with many tools.
-pub(crate) const FILLERS: usize = 500;
-/// All tools of that server: the fillers, `echo`, `slow` and `confirm`.
-const TOOLS: usize = FILLERS + 3;
+pub(crate) const FILLERS: usize = TOOLS - OWN_TOOLS;
+/// All tools of that server.
+const TOOLS: usize = 503;
+/// What every server has: `echo`, `slow`, `nested` and `confirm`.
+pub(crate) const OWN_TOOLS: usize = 4;
 /// How long a slow call takes, in milliseconds.
 pub(crate) const SLOW_MS: u64 = 5000;
 
@@ -48,6 +54,11 @@ pub(crate) enum Kind {
     Echo,
     /// A call of `echo` with a text of 1 MiB.
     Large,
+    /// A call of `echo` with a text of so many bytes, or a short one if that is longer.
+    #[value(skip)]
+    Sized(u32),
+    /// A call of `nested`.
+    Nested,
     /// `tools/list`.
     List,
     /// A call of `confirm`, in two legs: this is the first.
@@ -166,12 +177,14 @@ impl Request {
     pub(crate) fn check(&self, answer: &[u8], checks: Checks) -> io::Result<()> {
         let holds = |text: &str| memmem::find(answer, text.as_bytes()).is_some();
         let right = match (self.kind, checks) {
-            (Kind::Echo | Kind::Large, Checks::Full) => {
+            (Kind::Echo | Kind::Large | Kind::Sized(_), Checks::Full) => {
                 let text = &self.bytes[self.text.clone()];
                 memmem::find(answer, LEAD.as_bytes())
                     .is_some_and(|at| answer[at..].starts_with(text))
             }
-            (Kind::Echo | Kind::Large, Checks::Shape) => {
+            (Kind::Nested, Checks::Full) => holds(&orders::summary(self.serial)),
+            (Kind::Nested, Checks::Shape) => holds(" pieces"),
+            (Kind::Echo | Kind::Large | Kind::Sized(_), Checks::Shape) => {
                 answer.len() >= self.text.len() && holds(LEAD)
             }
             (Kind::Confirm | Kind::Confirmed, Checks::Full) => {
@@ -197,7 +210,9 @@ pub(crate) fn serial(kind: Kind, answer: &[u8]) -> Option<u32> {
         Kind::Echo => (LEAD, REST),
         Kind::Confirm => (QUESTION, "?"),
         Kind::Confirmed => (DONE, "\""),
-        Kind::Large | Kind::List | Kind::Slow | Kind::Discover => return None,
+        Kind::Large | Kind::Sized(_) | Kind::Nested | Kind::List | Kind::Slow | Kind::Discover => {
+            return None;
+        }
     };
     let start = memmem::find(answer, lead.as_bytes())? + lead.len();
     let (digits, after) = answer[start..].split_at_checked(SERIAL.len())?;
@@ -216,7 +231,8 @@ pub(crate) fn wrong(problem: &str, answer: &[u8]) -> io::Error {
 /// The method, and the tool where there is one.
 fn address(kind: Kind) -> (&'static str, Option<&'static str>) {
     match kind {
-        Kind::Echo | Kind::Large => ("tools/call", Some("echo")),
+        Kind::Echo | Kind::Large | Kind::Sized(_) => ("tools/call", Some("echo")),
+        Kind::Nested => ("tools/call", Some("nested")),
         Kind::Confirm | Kind::Confirmed => ("tools/call", Some("confirm")),
         Kind::Slow => ("tools/call", Some("slow")),
         Kind::List => ("tools/list", None),
@@ -242,8 +258,10 @@ pub(crate) fn head(kind: Kind, port: u16) -> String {
 /// The message but for its last two braces, which close the parameters and the message.
 fn body(kind: Kind) -> String {
     let arguments = match kind {
-        Kind::Echo => format!(r#"{{"text":"{LEAD}{SERIAL}{REST}"}}"#),
-        Kind::Large => format!(r#"{{"text":"{LEAD}{SERIAL}{REST}{}"}}"#, "~".repeat(LARGE)),
+        Kind::Echo => echoed(0),
+        Kind::Large => echoed(LARGE),
+        Kind::Sized(bytes) => echoed((bytes as usize).saturating_sub(SHORT)),
+        Kind::Nested => orders::arguments(SERIAL),
         Kind::Confirm | Kind::Confirmed => format!(r#"{{"action":"{ACTION}{SERIAL}"}}"#),
         Kind::Slow => format!(r#"{{"ms":{SLOW_MS}}}"#),
         Kind::List | Kind::Discover => String::new(),
@@ -260,9 +278,39 @@ fn body(kind: Kind) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{call}{answer}{META}"#)
 }
 
+/// The arguments of an `echo` with so many bytes beyond a short text.
+fn echoed(more: usize) -> String {
+    format!(r#"{{"text":"{LEAD}{SERIAL}{REST}{}"}}"#, "~".repeat(more))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_has_the_size_that_was_asked_for() {
+        for (asked, expected) in [(64, 64), (1 << 20, 1 << 20), (1, SHORT)] {
+            let mut request = Request::line(Kind::Sized(asked));
+            let line: serde_json::Value =
+                serde_json::from_slice(request.stamp(FIRST_SERIAL)).expect("JSON");
+            let text = line["params"]["arguments"]["text"].as_str().expect("text");
+            assert_eq!(text.len(), expected);
+        }
+    }
+
+    #[test]
+    fn nested_arguments_carry_the_serial_and_so_does_their_answer() {
+        let mut request = Request::line(Kind::Nested);
+        let line: serde_json::Value =
+            serde_json::from_slice(request.stamp(12_345_678)).expect("JSON");
+        let first = &line["params"]["arguments"]["orders"][0]["lines"][0];
+        assert_eq!(first["quantity"], 12_345_678);
+        let answer = orders::summary(12_345_678).into_bytes();
+        assert!(request.check(&answer, Checks::Full).is_ok());
+        request.stamp(12_345_679);
+        assert!(request.check(&answer, Checks::Full).is_err());
+        assert!(request.check(&answer, Checks::Shape).is_ok());
+    }
 
     #[test]
     fn a_stamped_line_is_json_and_carries_its_serial_twice() {
@@ -279,6 +327,7 @@ mod tests {
         for kind in [
             Kind::Echo,
             Kind::Large,
+            Kind::Nested,
             Kind::List,
             Kind::Confirm,
             Kind::Slow,

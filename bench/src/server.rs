@@ -20,11 +20,32 @@ use crate::{
     load::{Lane, Repeated},
     request::{Checks, FIRST_SERIAL, Kind},
     resident::resident_kib,
-    workload::Heap,
 };
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a server is started with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Setup {
+    /// How many filler tools.
+    pub(crate) fillers: usize,
+    pub(crate) heap: Heap,
+    /// How many threads, if that is said.
+    pub(crate) workers: Option<u32>,
+}
+
+/// What a server's allocator does with large pieces of memory that it no longer needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Heap {
+    /// Whatever it does of itself.
+    #[default]
+    Free,
+    /// Keeps them, if it is glibc's. Of itself that one returns them to the kernel when they happen
+    /// to lie at the end of the heap, which can double the cost of a large message and differs
+    /// between two starts of the same server.
+    Kept,
+}
 
 /// A server as it was named on the command line.
 #[derive(Clone, Debug)]
@@ -34,6 +55,8 @@ pub(crate) struct Server {
     pub(crate) checks: Checks,
     /// Whether it knows no older revisions.
     pub(crate) modern: bool,
+    /// Whether it takes too long for what is done a million times.
+    pub(crate) slow: bool,
 }
 
 impl FromStr for Server {
@@ -46,6 +69,7 @@ impl FromStr for Server {
             command,
             checks: Checks::Full,
             modern: false,
+            slow: false,
         })
     }
 }
@@ -73,14 +97,17 @@ pub(crate) fn shell(command: &str, flags: &str) -> Command {
 
 impl Server {
     /// Starts the server on a free port and waits for its first answer.
-    pub(crate) async fn start_http(&self, fillers: usize, heap: Heap) -> io::Result<Listening> {
+    pub(crate) async fn start_http(&self, setup: Setup) -> io::Result<Listening> {
         let port = free_port()?;
         let mut flags = format!("--http {port}");
-        if fillers > 0 {
-            flags += &format!(" --tools {fillers}");
+        if setup.fillers > 0 {
+            flags += &format!(" --tools {}", setup.fillers);
+        }
+        if let Some(workers) = setup.workers {
+            flags += &format!(" --workers {workers}");
         }
         let mut command = shell(&self.command, &flags);
-        if heap == Heap::Kept {
+        if setup.heap == Heap::Kept {
             command
                 .env("MALLOC_MMAP_THRESHOLD_", "33554432")
                 .env("MALLOC_TRIM_THRESHOLD_", "268435456");

@@ -2,50 +2,50 @@
 
 use std::str::FromStr;
 
-use crate::request::{FILLERS, Kind};
+use crate::{
+    request::{FILLERS, Kind},
+    server::{Heap, Setup},
+};
 
 /// The name of the workload that measures memory, which is not a contest of bursts.
 pub(crate) const MEMORY: &str = "memory";
 /// The name of the workload that measures clients.
 pub(crate) const CLIENTS: &str = "clients";
+/// The name of the workload that compares two workers with one.
+pub(crate) const WORKERS: &str = "workers";
+/// All that are not contests of bursts between servers.
+const OTHERS: [&str; 7] = [
+    MEMORY,
+    CLIENTS,
+    WORKERS,
+    "growth-tools",
+    "growth-connections",
+    "growth-sessions",
+    "growth-bytes",
+];
 
 /// What a server is started with; workloads of one stage share its processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    Http {
-        fillers: usize,
-        heap: Heap,
-    },
+    Http(Setup),
     Stdio,
     /// Over HTTP, in sessions of revision 2025-11-25.
     Older,
 }
 
-/// What a server's allocator does with large pieces of memory that it no longer needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heap {
-    /// Whatever it does of itself.
-    Free,
-    /// Keeps them, if it is glibc's. Of itself that one returns them to the kernel when they happen
-    /// to lie at the end of the heap, which can double the cost of a large message and differs
-    /// between two starts of the same server.
-    Kept,
-}
-
 /// The stages, in the order in which they are run.
 pub(crate) const STAGES: [Stage; 5] = [PLAIN, LARGE, FULL, Stage::Stdio, Stage::Older];
-const PLAIN: Stage = Stage::Http {
-    fillers: 0,
-    heap: Heap::Free,
-};
-const LARGE: Stage = Stage::Http {
-    fillers: 0,
-    heap: Heap::Kept,
-};
-const FULL: Stage = Stage::Http {
-    fillers: FILLERS,
-    heap: Heap::Free,
-};
+const PLAIN: Stage = http(0, Heap::Free);
+const LARGE: Stage = http(0, Heap::Kept);
+const FULL: Stage = http(FILLERS, Heap::Free);
+
+const fn http(fillers: usize, heap: Heap) -> Stage {
+    Stage::Http(Setup {
+        fillers,
+        heap,
+        workers: None,
+    })
+}
 
 /// Something that servers are compared by.
 #[derive(Debug)]
@@ -58,8 +58,8 @@ pub(crate) struct Workload {
     pub(crate) width: u32,
 }
 
-/// Every workload but memory and clients.
-pub(crate) const WORKLOADS: [Workload; 13] = [
+/// Every contest of bursts between servers.
+pub(crate) const WORKLOADS: [Workload; 14] = [
     Workload {
         name: "echo-1",
         title: "echo over HTTP, 1 connection",
@@ -86,6 +86,13 @@ pub(crate) const WORKLOADS: [Workload; 13] = [
         title: "confirm over HTTP, two legs each, 32 connections",
         stage: PLAIN,
         kind: Kind::Confirm,
+        width: 32,
+    },
+    Workload {
+        name: "nested",
+        title: "10 KB of nested, typed arguments over HTTP, 32 connections",
+        stage: PLAIN,
+        kind: Kind::Nested,
         width: 32,
     },
     Workload {
@@ -168,7 +175,7 @@ impl FromStr for Selection {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let asked: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        let names = || WORKLOADS.iter().map(|w| w.name).chain([MEMORY, CLIENTS]);
+        let names = || WORKLOADS.iter().map(|w| w.name).chain(OTHERS);
         match asked
             .iter()
             .find(|asked| !names().any(|name| matches(asked, name)))
@@ -202,6 +209,9 @@ mod tests {
         let stdio = ["stdio-1", "stdio-32", "stdio-confirm-1", "stdio-confirm-32"];
         assert_eq!(names, [&["large"], &stdio[..]].concat());
         assert!(!asked.wants(MEMORY) && !asked.wants(CLIENTS));
+        assert!(OTHERS.iter().all(|name| !asked.wants(name)));
+        let growth: Selection = "growth".parse().expect("known");
+        assert!(growth.wants("growth-bytes") && !growth.wants(WORKERS));
         let narrower: Selection = "stdio-confirm".parse().expect("known");
         assert!(narrower.wants("stdio-confirm-32") && !narrower.wants("stdio-32"));
     }

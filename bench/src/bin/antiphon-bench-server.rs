@@ -1,12 +1,22 @@
 //! Our server for the bench: `--http PORT [--tools N] [--workers N]`, or `--stdio`. See
 //! CONTRACT.md.
 
+#[path = "../../peers/contract/src/nested.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "a crate of the peers publishes it, and most fields are only read into"
+)]
+mod nested;
+
 use std::time::Duration;
 
 use antiphon::{
     Answer, Args, Ask, Form, Server, Stop, Tool,
     schemars::{self, JsonSchema},
+    types::InputRequired,
 };
+use nested::Nested;
 use serde::Deserialize;
 
 /// Returns its text.
@@ -30,6 +40,10 @@ async fn slow(Args(Slow { ms }): Args<Slow>) -> String {
     format!("slept {ms}")
 }
 
+async fn nested(Args(orders): Args<Nested>) -> String {
+    orders.summary()
+}
+
 /// Runs an action once the user has agreed.
 #[derive(Deserialize, JsonSchema)]
 struct Confirm {
@@ -42,11 +56,12 @@ struct Agreed {
 }
 
 async fn confirm(Args(Confirm { action }): Args<Confirm>, ask: Ask) -> Result<String, Stop> {
-    // Makes the record as long as the contract wants it: 190 bytes, of which all else takes 147.
-    let _pad: String = ask.once("pad", async || Ok("x".repeat(48))).await?;
-    Ok(match ask.form("confirm", format!("Run {action}?"))? {
-        Answer::Accept(Agreed { ok: true }) => format!("done: {action}"),
-        _ => "refused".to_owned(),
+    Ok(match ask.form("confirm", format!("Run {action}?")) {
+        Ok(Answer::Accept(Agreed { ok: true })) => format!("done: {action}"),
+        Ok(_) => "refused".to_owned(),
+        // A state of the author's goes along: the contract wants what is sealed to have 190 bytes, and
+        // all else takes 151.
+        Err(_) => return Err(Stop::ask(InputRequired::later("x".repeat(39)))),
     })
 }
 
@@ -69,6 +84,7 @@ fn server(fillers: usize) -> Server {
     let server = Server::new("bench", "1.0.0")
         .tool("echo", echo)
         .tool("slow", slow)
+        .tool("nested", nested)
         .tool("confirm", confirm);
     (0..fillers).fold(server, |server, i| {
         let tool = Tool::new(format!("filler_{i:04}"), filler);

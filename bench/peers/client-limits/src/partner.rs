@@ -72,12 +72,30 @@ fn answer(body: &[u8]) -> Option<Vec<u8>> {
             "ttlMs": 0,
             "cacheScope": "private",
         }),
+        ("tools/list", _) => json!({
+            "resultType": "complete",
+            "tools": [tool("echo", "text"), tool("confirm", "action")],
+            "ttlMs": 60_000,
+            "cacheScope": "private",
+        }),
         ("tools/call", "echo") => text(&params.arguments.text),
         ("tools/call", "confirm") => confirm(params)?,
         _ => return None,
     };
     let answer = json!({"jsonrpc": "2.0", "id": message.id, "result": result});
     Some(answer.to_string().into_bytes())
+}
+
+/// A tool with one argument, which is a string. Some clients look at it before they take an answer.
+fn tool(name: &str, argument: &str) -> serde_json::Value {
+    json!({
+        "name": name,
+        "inputSchema": {
+            "type": "object",
+            "properties": {argument: {"type": "string"}},
+            "required": [argument],
+        },
+    })
 }
 
 fn confirm(params: &Params<'_>) -> Option<serde_json::Value> {

@@ -1,11 +1,14 @@
-//! What every peer shares: the command line of `bench/CONTRACT.md`, the runtime, the accept loop
-//! and the text of the filler tools. Sharing them leaves the protocol work as the difference.
+//! What every peer shares: the command line of `bench/CONTRACT.md`, the runtime, the accept loop,
+//! the arguments of `nested` and the text of the filler tools. Sharing them leaves the protocol work
+//! as the difference.
 
 mod flags;
 mod http;
+mod nested;
 
 pub use flags::{Flags, Transport};
 pub use http::serve;
+pub use nested::Nested;
 
 /// The protocol version that the harness speaks.
 pub const VERSION: &str = "2026-07-28";
@@ -18,6 +21,11 @@ pub const FILLER_SCHEMA: &str = concat!(
     r#""c":{"type":"boolean","description":"third"}},"#,
     r#""required":["a"]}"#,
 );
+
+/// The input schema of `nested`, as JSON.
+pub fn nested_schema() -> String {
+    schemars::schema_for!(Nested).as_value().to_string()
+}
 
 /// The name and the description of filler tool `index`.
 pub fn filler(index: usize) -> (String, String) {

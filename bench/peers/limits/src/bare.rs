@@ -18,6 +18,8 @@ use crate::{
 
 /// The harness sends texts of this length, of which the answer repeats the unchanging part.
 const TEXT: &str = "Low water at the north quay, sounding 00000000, wind slack.";
+/// What comes of the nested arguments that the harness sends, likewise.
+const NESTED: &str = "50 lines, 10001274 pieces";
 /// Anything longer than this is taken for the large echo.
 const LARGE: usize = 64 << 10;
 /// What the harness has confirmed, likewise.
@@ -33,6 +35,7 @@ const SLOW: Duration = Duration::from_secs(5);
 
 struct Answers {
     echo: Bytes,
+    nested: Bytes,
     ask: Bytes,
     done: Bytes,
     large: Bytes,
@@ -45,6 +48,7 @@ impl Answers {
         let text = |text: &str| Bytes::from(floor::text_answer(b"1", text));
         Self {
             echo: text(TEXT),
+            nested: text(NESTED),
             ask: Bytes::from(floor::ask_answer(
                 b"1",
                 &format!("Run {ACTION}?"),
@@ -69,6 +73,7 @@ impl Answers {
                 tokio::time::sleep(SLOW).await;
                 &self.slow
             }
+            Some(b"nested") => &self.nested,
             Some(b"confirm") if body.len() > RETRY => &self.done,
             Some(b"confirm") => &self.ask,
             Some(_) if body.len() > LARGE => &self.large,

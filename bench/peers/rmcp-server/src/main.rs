@@ -4,7 +4,7 @@
 
 use std::{fmt::Display, io, process::ExitCode, sync::Arc, time::Duration};
 
-use contract::{Flags, Transport};
+use contract::{Flags, Nested, Transport};
 use hyper_util::service::TowerToHyperService;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -92,6 +92,11 @@ impl Peer {
     async fn slow(&self, Parameters(Slow { ms }): Parameters<Slow>) -> String {
         tokio::time::sleep(Duration::from_millis(ms)).await;
         format!("slept {ms}")
+    }
+
+    #[tool(description = "Counts what is ordered.")]
+    async fn nested(&self, Parameters(orders): Parameters<Nested>) -> String {
+        orders.summary()
     }
 
     #[tool(description = "Asks before it acts.")]

@@ -60,6 +60,7 @@ impl Tools {
         let mut tools = Self(HashMap::new());
         tools.add("echo", echo);
         tools.add("slow", slow);
+        tools.add("nested", nested);
         let sealer = Arc::new(Sealer::new());
         let confirm = tools.add("confirm", move |call| confirm(sealer.clone(), call));
         confirm.asks = true;
@@ -107,6 +108,11 @@ async fn slow(call: Call) -> Outcome {
     Ok(Answer::Text(format!("slept {ms}")))
 }
 
+async fn nested(call: Call) -> Outcome {
+    let arguments: contract::Nested = read(&call.arguments)?;
+    Ok(Answer::Text(arguments.summary()))
+}
+
 async fn filler(call: Call) -> Outcome {
     #[derive(Deserialize)]
     #[expect(
@@ -136,6 +142,11 @@ pub(super) fn list(fillers: usize) -> Vec<u8> {
         tool("echo", "Repeats its text.", &one("text", "string")),
         tool("slow", "Answers after a while.", &one("ms", "integer")),
         tool("confirm", "Asks before it acts.", &one("action", "string")),
+        tool(
+            "nested",
+            "Counts what is ordered.",
+            &contract::nested_schema(),
+        ),
     ];
     tools.extend((0..fillers).map(|index| {
         let (name, description) = contract::filler(index);

@@ -1,8 +1,7 @@
-//! What sealing and opening one state costs, in process: `antiphon-bench-seal ours|aead N` does it N
-//! times, for an instruction counter. See `bench/seal`.
+//! Sealing and opening one state.
 //!
-//! `ours` is all that a round does to a state: 200 bytes of the author's, one question, the claims,
-//! bound to a tool and 48 bytes of arguments. `aead` is the same cipher with a random nonce and
+//! `both` is all that a round does to a state: 200 bytes of the author's, one question, the claims,
+//! bound to a tool and 48 bytes of arguments. `cipher` is the same cipher with a random nonce and
 //! base64 around as many bytes, and nothing else.
 
 use std::{hint::black_box, time::Duration};
@@ -26,10 +25,34 @@ use antiphon_core::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
+use crate::meter::Meter;
+
 const SECRET: [u8; 32] = [7; 32];
 const ARGUMENTS: &str = r#"{"action":"deploy version 4.2 to production now"}"#;
+/// The author's state.
+const STATE: usize = 200;
 /// The claims, a question's key, and the author's state.
-const PAYLOAD: usize = LENGTH + (4 + 7) + (4 + 200);
+const PAYLOAD: usize = LENGTH + (4 + 7) + (4 + STATE);
+
+/// All that a round does.
+pub(crate) fn both(meter: &mut Meter) {
+    let ring = Ring::new([&Key::new(&SECRET).expect("a key")]).expect("a ring");
+    let state = "s".repeat(STATE);
+    meter.repeat(|meter| {
+        let length = meter.count(|| sealed_and_opened(black_box(&ring), black_box(&state)));
+        assert_eq!(length, STATE);
+    });
+}
+
+/// The cipher and base64 alone.
+pub(crate) fn cipher(meter: &mut Meter) {
+    let cipher = Aes256GcmSiv::new(&SECRET.into());
+    let plain = vec![b's'; PAYLOAD];
+    meter.repeat(|meter| {
+        let length = meter.count(|| encrypted_and_decrypted(black_box(&cipher), black_box(&plain)));
+        assert_eq!(length, PAYLOAD);
+    });
+}
 
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -37,7 +60,7 @@ fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn ours(ring: &Ring, state: &str) -> usize {
+fn sealed_and_opened(ring: &Ring, state: &str) -> usize {
     let request = |arguments| Request {
         method: Method::CallTool,
         target: "confirm",
@@ -85,7 +108,7 @@ fn ours(ring: &Ring, state: &str) -> usize {
     ledger.state.map_or(0, |state| state.len())
 }
 
-fn aead(cipher: &Aes256GcmSiv, state: &[u8]) -> usize {
+fn encrypted_and_decrypted(cipher: &Aes256GcmSiv, state: &[u8]) -> usize {
     let nonce: [u8; 12] = random();
     let payload = Payload {
         msg: state,
@@ -110,24 +133,4 @@ fn aead(cipher: &Aes256GcmSiv, state: &[u8]) -> usize {
         .decrypt(&Nonce::from(nonce), payload)
         .expect("opened");
     opened.len()
-}
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let usage = "usage: antiphon-bench-seal ours|aead N";
-    let mut arguments = std::env::args().skip(1);
-    let which = arguments.next().ok_or(usage)?;
-    let count: u32 = arguments.next().ok_or(usage)?.parse()?;
-    let ring = Ring::new([&Key::new(&SECRET)?])?;
-    let cipher = Aes256GcmSiv::new(&SECRET.into());
-    let (state, plain) = ("s".repeat(200), vec![b's'; PAYLOAD]);
-    let mut sum = 0;
-    for _ in 0..count {
-        sum += match which.as_str() {
-            "ours" => ours(black_box(&ring), black_box(&state)),
-            "aead" => aead(black_box(&cipher), black_box(&plain)),
-            _ => return Err(usage.into()),
-        };
-    }
-    println!("{sum}");
-    Ok(())
 }
