@@ -195,7 +195,11 @@ impl Caller<'_> {
                 self.desk.interrupt();
                 Err(Failure::interrupted().into())
             }
-            ended = &mut work => ended,
+            ended = &mut work => match self.desk.interrupted.is_cancelled() {
+                // Who asks at the terminal is part of the work, and may hear of it first.
+                true => Err(Failure::interrupted().into()),
+                false => ended,
+            },
         }
     }
 }
