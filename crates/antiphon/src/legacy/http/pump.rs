@@ -181,7 +181,8 @@ fn settle(slot: &mut Slot, hosted: &Hosted, stream: Option<u64>) {
     forward(slot.outbox.take_last(), hosted, stream, &slot.outbox);
     let answer = match slot.answer.take() {
         Some(Answer::Message { json, .. }) if !slot.outbox.is_cancelled() => json,
-        None if hosted.is_over() => ended(&slot.outbox),
+        // One that is cancelled by the end of its session may have come to its own end meanwhile.
+        _ if hosted.is_over() => ended(&slot.outbox),
         _ => return,
     };
     if let Some(stream) = stream {
@@ -197,5 +198,69 @@ fn forward(messages: Vec<Sent>, hosted: &Hosted, stream: Option<u64>, outbox: &O
             tracing::debug!("nobody can hear a question any more; its call is cancelled");
             outbox.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use antiphon_types::{ClientCapabilities, Version};
+    use tokio::time::Instant;
+
+    use super::{
+        super::{hosted::Common, settings::Sessions, stream::Taken},
+        *,
+    };
+    use crate::legacy::Session;
+
+    fn hosted() -> Arc<Hosted> {
+        let (now, declared) = (Instant::now(), ClientCapabilities::new());
+        // Of a revision whose streams say nothing first.
+        let version = Version::V2025_06_18;
+        let session = Session::new(version, &declared, None, None, Arc::default());
+        let common = Arc::new(Common::new(Sessions::new(), now));
+        Arc::new(Hosted::new(Arc::new(session), None, common, now))
+    }
+
+    /// A call that has come to its end; what is said of it on its stream.
+    fn said(hosted: &Arc<Hosted>, outbox: Outbox) -> Option<String> {
+        outbox.settle(hosted, "7");
+        let stream = hosted.open(Kind::Response, None);
+        let mut seat = hosted.attach(stream, None).expect("it was just opened");
+        let mut slot = Slot {
+            running: None,
+            outbox: Arc::new(outbox),
+            answer: Some(Answer::Message {
+                status: 200,
+                json: b"{}".to_vec(),
+            }),
+            settled: false,
+        };
+        settle(&mut slot, hosted, Some(stream));
+        match hosted.take(&mut seat, &Context::from_waker(Waker::noop())) {
+            Taken::Frame(frame) => Some(String::from_utf8(frame.to_vec()).expect("UTF-8")),
+            Taken::Nothing | Taken::End => None,
+        }
+    }
+
+    #[test]
+    fn a_cancelled_call_is_not_answered() {
+        let outbox = Outbox::new();
+        outbox.cancel();
+        assert_eq!(said(&hosted(), outbox), None);
+        let text = said(&hosted(), Outbox::new());
+        assert_eq!(text.as_deref(), Some("id: 1-0\ndata: {}\n\n"));
+    }
+
+    /// It is cancelled on one thread while it comes to its end on another.
+    #[test]
+    fn a_call_that_ends_with_its_session_says_so() {
+        let (hosted, outbox) = (hosted(), Outbox::new());
+        hosted.end();
+        outbox.cancel();
+        let text = said(&hosted, outbox).expect("an answer");
+        assert!(text.contains(r#""id":7"#), "{text}");
+        assert!(text.contains("-32603"), "{text}");
     }
 }
