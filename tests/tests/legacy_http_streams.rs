@@ -261,9 +261,7 @@ async fn a_question_that_nobody_can_hear_ends_its_call() {
 /// LHTTP-S-18: ids that are old, forged, or of another session.
 #[tokio::test]
 async fn only_events_of_this_session_are_gone_on_after() {
-    let sessions = Sessions::new().replay(Duration::from_millis(80));
-    let service = antiphon::http::service(harbour::endpoint()).sessions(sessions);
-    let server = Server::start(service.clone()).await;
+    let server = server().await;
     let client = Older::open(server.address, "2025-11-25").await;
     let other = Older::open(server.address, "2025-11-25").await;
     let events = client
@@ -298,12 +296,24 @@ async fn only_events_of_this_session_are_gone_on_after() {
         client.listen(Some(&last)).await.rest().await.len(),
         events.len() - 2
     );
-    until(|| service.session_counts().event_bytes == 0).await;
-    let (status, text) = client.resume_fails(&last).await;
-    assert!(status == 400 && text.contains("not kept"), "{text}");
     // Nothing had, so nothing to go on after.
     let mut fresh = client.listen(Some("")).await;
     assert!(fresh.next().await.expect("primed").id.is_some());
+}
+
+/// LHTTP-S-19
+#[tokio::test]
+async fn streams_are_not_gone_on_with_for_ever() {
+    let sessions = Sessions::new().replay(Duration::from_millis(20));
+    let service = antiphon::http::service(harbour::endpoint()).sessions(sessions);
+    let server = Server::start(service.clone()).await;
+    let client = Older::open(server.address, "2025-11-25").await;
+    let call = watched(1, "progress", json!({}));
+    let events = client.stream(&call).await.rest().await;
+    let last = events[1].id.clone().expect("an id");
+    until(|| service.session_counts().event_bytes == 0).await;
+    let (status, text) = client.resume_fails(&last).await;
+    assert!(status == 400 && text.contains("not kept"), "{text}");
 }
 
 /// LHTTP-S-13 to LHTTP-S-15, LFEAT-S-02, LFEAT-S-03
