@@ -10,7 +10,7 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult,
-        ElicitationAction, Implementation, JsonObject, ProtocolVersion,
+        ElicitationAction, ElicitationCapability, Implementation, JsonObject, ProtocolVersion,
     },
     service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RunningService},
     transport::StreamableHttpClientTransport,
@@ -22,10 +22,9 @@ struct User;
 
 impl ClientHandler for User {
     fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(
-            ClientCapabilities::builder().enable_elicitation().build(),
-            Implementation::new("bench", "1.0.0"),
-        )
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::default());
+        ClientConfig::new(capabilities, Implementation::new("bench", "1.0.0"))
     }
 
     async fn create_elicitation(
