@@ -8,7 +8,7 @@ use std::{
 
 use antiphon::{
     Client, Http, Stdio,
-    client::{self, Connect, Connection, Era, Stderr},
+    client::{self, Connect, Connection, Era, Events, Stderr, Transport},
 };
 
 use tokio::time::timeout;
@@ -195,6 +195,66 @@ async fn reach(
             }
         },
     })
+}
+
+/// As whom a server is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum As {
+    /// As whoever the options or a sign-in say.
+    Caller,
+    /// With the token of the options, whatever a file or a sign-in says.
+    Token,
+    /// Without any token.
+    Nobody,
+}
+
+/// The mere way to a server, for whoever writes messages of their own.
+pub(crate) async fn raw(
+    place: &Place,
+    connecting: &Connecting,
+    whom: As,
+    progress: &Progress,
+    events: Events,
+) -> Result<Arc<dyn Transport>, Failure> {
+    let (url, headers, bearer_env) = match place {
+        Place::Command(words) => {
+            let child = target::child(Path::new(&words[0]), &words[1..], &[], None);
+            return started(Stdio::spawn(child), events).await;
+        }
+        Place::Url(url) => (url, &[][..], None),
+        Place::Named(named) => match &named.server {
+            Configured::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let child = target::child(command, args, env, cwd.as_deref());
+                return started(Stdio::spawn(child), events).await;
+            }
+            Configured::Http {
+                url,
+                headers,
+                bearer_env,
+            } => (url, &headers[..], bearer_env.as_deref()),
+        },
+    };
+    let mut connecting = connecting.clone();
+    if whom == As::Nobody {
+        (connecting.bearer, connecting.bearer_env) = (None, None);
+    }
+    let bearer_env = bearer_env.filter(|_| whom == As::Caller);
+    let way = http(url, &connecting, headers, bearer_env)?;
+    let way = match whom {
+        As::Caller if bearer_env.is_none() => signing_in(way, url, &connecting, progress).await,
+        _ => way,
+    };
+    Ok(Arc::new(way.connect(events).await?))
+}
+
+/// A server's process; one that dies is started anew, so that what comes next has a server.
+async fn started(stdio: Stdio, events: Events) -> Result<Arc<dyn Transport>, Failure> {
+    Ok(Arc::new(stdio.restart(3).connect(events).await?))
 }
 
 /// A server in a word or two.

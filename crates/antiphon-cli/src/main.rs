@@ -6,6 +6,7 @@ mod say;
 mod answering;
 mod arguments;
 mod asked;
+mod audit;
 mod bounded;
 mod calling;
 mod command_line;
@@ -60,6 +61,7 @@ Examples:
   antiphon call deploy env=prod -- ./my-server
   antiphon resume deploy-1f2e3d4c.paused.json confirm=true
   antiphon login https://shop.example.com/mcp
+  antiphon audit https://shop.example.com/mcp --tool order title=Dune
   antiphon demo
 
 Exit codes: 0 done, 1 the tool failed, 2 usage or a bad file, 3 the server cannot be reached or
@@ -77,6 +79,7 @@ enum Command {
     Listen(commands::listen::Listen),
     Resume(commands::resume::Resume),
     Show(commands::show::Show),
+    Audit(commands::audit::Audit),
     Login(commands::login::Login),
     Logout(commands::logout::Logout),
     Keygen(keygen::Keygen),
@@ -95,6 +98,7 @@ impl Command {
             Self::Listen(listen) => listen.run().await,
             Self::Resume(resume) => resume.run().await,
             Self::Show(show) => show.run(),
+            Self::Audit(audit) => audit.run().await,
             Self::Login(login) => login.run().await,
             Self::Logout(logout) => logout.run().await,
             Self::Keygen(keygen) => keygen.run(),

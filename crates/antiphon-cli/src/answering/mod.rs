@@ -27,7 +27,7 @@ use crate::{
     root::root,
     terminal::{self, Person, Screen},
 };
-use rules::Rules;
+pub(crate) use rules::Rules;
 use sampler::Sampler;
 
 /// Everybody who may answer, in order.

@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod inspect;

@@ -49,6 +49,17 @@ pub(crate) enum Place {
     Named(Named),
 }
 
+impl Place {
+    /// Whether it is reached over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        match self {
+            Self::Url(_) => true,
+            Self::Command(_) => false,
+            Self::Named(named) => matches!(named.server, Configured::Http { .. }),
+        }
+    }
+}
+
 /// A server that a file names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Named {

@@ -26,6 +26,7 @@ use crate::printable;
 pub(crate) use person::Person;
 pub(crate) use prompts::{Prompts, Screen};
 pub(crate) use restore::{begin, put_aside, restore};
+pub(crate) use secret::is_wanted as is_secret;
 
 /// Whether what is sent to a URL is read by nobody on the way: it is https, or on this machine.
 pub(crate) fn is_private(url: &str) -> bool {

@@ -9,7 +9,7 @@ use super::{Prompts, labels};
 
 /// Whether a field seems to ask for a secret: by its name or its title, and only where something
 /// can be typed.
-pub(super) fn is_wanted(name: &str, schema: &PrimitiveSchema) -> bool {
+pub(crate) fn is_wanted(name: &str, schema: &PrimitiveSchema) -> bool {
     let is_typed =
         labels::options(schema).is_none() && !matches!(schema, PrimitiveSchema::Boolean(_));
     let title = labels::title(schema).unwrap_or_default();

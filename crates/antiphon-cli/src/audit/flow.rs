@@ -1,0 +1,290 @@
+//! Flows: a first leg, the honest rounds after it, and what it means when something else was sent.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tokio::time::sleep;
+
+use super::{
+    Audit,
+    answers::{Answers, declined},
+    finding::Finding,
+    leg::Leg,
+    reply::{Reply, Round},
+    wire::{Request, Wire},
+};
+
+/// Most rounds of an honest flow.
+const ROUNDS: u32 = 10;
+/// How often a server is come back to that is not ready, and how soon.
+const POLLS: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How the tool is used by an honest client.
+pub(super) struct Reference {
+    /// What came of the first answers.
+    pub(super) second: Reply,
+    /// All that was asked, round by round.
+    pub(super) rounds: Vec<Round>,
+    /// Why it did not come to an end, if it did not.
+    pub(super) endless: Option<String>,
+}
+
+/// How an honest flow ended.
+pub(super) struct Ending {
+    /// The leg that completed it.
+    pub(super) leg: Leg,
+    pub(super) questions: Map<String, Value>,
+    pub(super) answers: Answers,
+    pub(super) reply: Reply,
+}
+
+/// What a server made of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It went on as it does for an honest client.
+    Accepted,
+    /// It began anew.
+    AskedAgain,
+    Refused,
+    /// It broke, or did not answer.
+    Trouble,
+}
+
+impl Audit {
+    /// The first leg, as it is sent by an honest client.
+    pub(super) fn leg(&self) -> Leg {
+        Leg::first(&self.subject.tool, &self.subject.arguments)
+    }
+
+    /// Sends a leg as the first principal.
+    pub(super) async fn send(&self, leg: &Leg) -> Reply {
+        self.send_on(&self.wire, leg).await
+    }
+
+    pub(super) async fn send_on(&self, wire: &Arc<Wire>, leg: &Leg) -> Reply {
+        self.ask_on(wire, &leg.request()).await
+    }
+
+    pub(super) async fn ask_on(&self, wire: &Arc<Wire>, request: &Request) -> Reply {
+        let reply = wire.ask(request).await;
+        if reply.is_complete() && request.method == "tools/call" {
+            self.memory.borrow_mut().completed += 1;
+        }
+        reply
+    }
+
+    /// A fresh flow, up to what the server asks first.
+    pub(super) async fn first(&self) -> Result<Round, Finding> {
+        self.first_on(&self.wire, self.leg()).await
+    }
+
+    pub(super) async fn first_on(&self, wire: &Arc<Wire>, leg: Leg) -> Result<Round, Finding> {
+        let reply = self.send_on(wire, &leg).await;
+        match self.settled(wire, leg, reply).await {
+            (_, Reply::Asks(round)) => Ok(round),
+            (_, reply) => Err(Finding::not_tested(format!(
+                "a first leg did not ask: it {}",
+                reply.shown()
+            ))),
+        }
+    }
+
+    /// Comes back to a server that is not ready, until it asks something or is done; with the last
+    /// leg.
+    pub(super) async fn settled(
+        &self,
+        wire: &Arc<Wire>,
+        mut leg: Leg,
+        mut reply: Reply,
+    ) -> (Leg, Reply) {
+        for _ in 0..POLLS {
+            match &reply {
+                Reply::Asks(round) if round.questions.is_empty() => {
+                    leg = leg.answers_text(None).state(round.state.clone());
+                }
+                _ => break,
+            }
+            sleep(PAUSE).await;
+            reply = self.send_on(wire, &leg).await;
+        }
+        (leg, reply)
+    }
+
+    /// The honest answers to a first round, and the leg that carries them.
+    pub(super) fn second(&self, round: &Round) -> Result<(Answers, Leg), Finding> {
+        let answers = self.answering.honest(1, &round.questions);
+        let answers = answers.map_err(Finding::not_tested)?;
+        let leg = self.leg().answers(&answers).state(round.state.clone());
+        Ok((answers, leg))
+    }
+
+    /// A fresh flow and its state; servers may have none.
+    pub(super) async fn with_state(&self) -> Result<(Round, String), Finding> {
+        let round = self.first().await?;
+        match round.state.clone() {
+            Some(state) => Ok((round, state)),
+            None => Err(Finding::not_tested("the server sends no requestState")),
+        }
+    }
+
+    /// An honest flow from its begin to its end.
+    pub(super) async fn finish(&self) -> Result<Ending, Finding> {
+        let mut rounds = vec![self.first().await?];
+        self.go_on(&mut rounds, &mut None).await
+    }
+
+    /// The leg that would complete an honest flow, before it is sent.
+    pub(super) async fn before_the_end(&self) -> Result<Leg, Finding> {
+        let reference = self.reference();
+        if let Some(why) = &reference.endless {
+            return Err(Finding::not_tested(why.clone()));
+        }
+        if reference.rounds.iter().all(|round| round.state.is_none()) {
+            return Err(Finding::not_tested("the server sends no requestState"));
+        }
+        let mut round = self.first().await?;
+        for number in 1..=ROUNDS {
+            let answers = self.answering.honest(number, &round.questions);
+            let answers = answers.map_err(Finding::not_tested)?;
+            let leg = self.leg().answers(&answers).state(round.state.clone());
+            if number as usize == reference.rounds.len() {
+                return Ok(leg);
+            }
+            let reply = self.send(&leg).await;
+            match self.settled(&self.wire, leg, reply).await {
+                (_, Reply::Asks(next)) => round = next,
+                (_, reply) => {
+                    let why = format!("it does not ask as often as before: {}", reply.shown());
+                    return Err(Finding::not_tested(why));
+                }
+            }
+        }
+        Err(Finding::not_tested("it asks for ever"))
+    }
+
+    /// The honest rounds after the first; `second` is what came of that one's answers.
+    async fn go_on(
+        &self,
+        rounds: &mut Vec<Round>,
+        second: &mut Option<Reply>,
+    ) -> Result<Ending, Finding> {
+        for number in 1..=ROUNDS {
+            let round = rounds.last().cloned().unwrap_or_default();
+            let answers = self.answering.honest(number, &round.questions);
+            let answers = answers.map_err(Finding::not_tested)?;
+            let leg = self.leg().answers(&answers).state(round.state.clone());
+            let reply = self.send(&leg).await;
+            second.get_or_insert_with(|| reply.clone());
+            match self.settled(&self.wire, leg, reply).await {
+                (leg, reply @ (Reply::Done(_) | Reply::Failed(_))) => {
+                    return Ok(Ending {
+                        leg,
+                        questions: round.questions,
+                        answers,
+                        reply,
+                    });
+                }
+                (_, Reply::Asks(next)) => rounds.push(next),
+                (_, reply) => {
+                    let why = format!("an honest answer brought no result: {}", reply.shown());
+                    return Err(Finding::not_tested(why));
+                }
+            }
+        }
+        Err(Finding::not_tested(format!(
+            "honest answers did not complete the call within {ROUNDS} rounds"
+        )))
+    }
+
+    /// Uses the tool as an honest client does, once.
+    pub(super) async fn refer(&self) -> Result<Reference, Finding> {
+        let mut rounds = vec![self.first().await?];
+        let mut second = None;
+        let ended = self.go_on(&mut rounds, &mut second).await;
+        let endless = ended.err().map(|finding| finding.detail);
+        match second {
+            Some(second) => Ok(Reference {
+                second,
+                rounds,
+                endless,
+            }),
+            None => Err(Finding::not_tested(endless.unwrap_or_default())),
+        }
+    }
+
+    /// What a server does when a user says no; `None` if that cannot be found out.
+    pub(super) async fn refused_by_user(&self) -> Option<Reply> {
+        let known = self.memory.borrow().declined.clone();
+        if known.is_some() {
+            return known;
+        }
+        let round = self.first().await.ok()?;
+        let answers = declined(&round.questions)?;
+        let leg = self.leg().answers(&answers).state(round.state);
+        let reply = self.send(&leg).await;
+        self.memory.borrow_mut().declined = Some(reply.clone());
+        Some(reply)
+    }
+
+    /// What a server made of a leg, measured by what it makes of an honest one.
+    pub(super) fn taken(&self, reply: &Reply) -> Taken {
+        let honest = &self.reference().second;
+        match reply {
+            Reply::Done(_) => Taken::Accepted,
+            // A tool may fail on honest answers as well: it fails when its user says no.
+            Reply::Failed(_) if honest.is_like(reply) => Taken::Accepted,
+            Reply::Failed(_) => Taken::Refused,
+            Reply::Asks(round) => {
+                let first = self.reference().rounds.first();
+                let begins =
+                    first.is_some_and(|first| first.questions.keys().eq(round.questions.keys()));
+                match !begins && honest.is_like(reply) {
+                    true => Taken::Accepted,
+                    false => Taken::AskedAgain,
+                }
+            }
+            reply if reply.is_trouble() => Taken::Trouble,
+            _ => Taken::Refused,
+        }
+    }
+
+    /// What it means for a leg that should have been refused.
+    pub(super) fn must_refuse(
+        &self,
+        cause: Option<&'static str>,
+        reply: &Reply,
+        accepted: &str,
+    ) -> Finding {
+        let seen = [reply.shown()];
+        match self.taken(reply) {
+            Taken::Accepted => Finding::fail(accepted).seen(seen),
+            Taken::AskedAgain => {
+                Finding::weak("it was not refused: the call began anew").seen(seen)
+            }
+            Taken::Trouble => Finding::weak("it got no proper answer").seen(seen),
+            Taken::Refused => {
+                if let Some(cause) = cause {
+                    self.note(cause, reply);
+                }
+                Finding::pass("it was refused")
+            }
+        }
+    }
+
+    /// Whether a server did as it does for an honest client.
+    pub(super) fn is_honest(&self, reply: &Reply) -> bool {
+        matches!(reply, Reply::Done(_)) || reply.is_like(&self.reference().second)
+    }
+
+    /// Remembers how a state was refused, for whoever compares the texts.
+    pub(super) fn note(&self, cause: &'static str, reply: &Reply) {
+        if let Reply::Refused(refusal) = reply {
+            let mut memory = self.memory.borrow_mut();
+            let refusals = &mut memory.refusals;
+            if !refusals.iter().any(|(known, _)| *known == cause) {
+                refusals.push((cause, refusal.clone()));
+            }
+        }
+    }
+}

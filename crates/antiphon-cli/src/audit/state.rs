@@ -1,0 +1,523 @@
+//! A `requestState` as an attacker looks at it: what can be read in it, what it becomes when it is
+//! changed, cut, extended, or written otherwise.
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use super::values;
+
+/// A changed state, and what was done to it.
+pub(super) type Variant = (String, String);
+
+/// What decoders take that are not strict.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_encode_padding(false)
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+
+/// The characters of Base64, the six bits of each being its place.
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// So much of a state's bytes must be text before it is taken for one: eight random bytes are
+/// printable once in three thousand times.
+const TEXT: usize = 8;
+/// So long must a run of text be within bytes that are none.
+const RUN: usize = 16;
+
+/// How a piece of a state is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    UrlSafe,
+    Standard,
+    Hex,
+}
+
+impl Spelling {
+    fn encode(self, bytes: &[u8], is_padded: bool) -> String {
+        let text = match self {
+            Self::UrlSafe => URL_SAFE.encode(bytes),
+            Self::Standard => STANDARD.encode(bytes),
+            Self::Hex => return bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        match is_padded {
+            true => pad(&text),
+            false => text,
+        }
+    }
+}
+
+/// The bytes that a piece stands for, if it is written in hex or Base64.
+fn decode(piece: &str) -> Option<(Spelling, Vec<u8>)> {
+    if is_hex(piece) {
+        let digits: Vec<_> = piece.chars().filter_map(|c| c.to_digit(16)).collect();
+        let bytes = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8);
+        return Some((Spelling::Hex, bytes.collect()));
+    }
+    if piece.is_empty() {
+        return None;
+    }
+    if let Ok(bytes) = URL_SAFE.decode(piece) {
+        return Some((Spelling::UrlSafe, bytes));
+    }
+    let bytes = STANDARD.decode(piece).ok()?;
+    Some((Spelling::Standard, bytes))
+}
+
+fn is_hex(piece: &str) -> bool {
+    piece.len() >= 8
+        && piece.len().is_multiple_of(2)
+        && piece.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The pieces of a state: JSON is one, others are parted by dots and the like.
+fn pieces(state: &str) -> Vec<&str> {
+    match serde_json::from_str::<Value>(state) {
+        Ok(value) if value.is_object() || value.is_array() => vec![state],
+        _ => state.split(['.', '~', ':', '|', '!']).collect(),
+    }
+}
+
+/// Where a piece begins in its state.
+fn place(state: &str, piece: &str) -> usize {
+    piece.as_ptr() as usize - state.as_ptr() as usize
+}
+
+/// The state with something else in the place of a piece.
+fn instead(state: &str, piece: &str, other: &str) -> String {
+    let at = place(state, piece);
+    format!("{}{other}{}", &state[..at], &state[at + piece.len()..])
+}
+
+/// One thing changed: a character here and there, or a value that can be read.
+pub(super) fn tampered(state: &str) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    let characters: Vec<char> = state.chars().collect();
+    for at in places(state, characters.len()) {
+        let mut changed = characters.clone();
+        changed[at] = swapped(changed[at], is_hex(state));
+        let what = format!("character {} of {} changed", at + 1, characters.len());
+        variants.push((what, changed.into_iter().collect()));
+    }
+    for piece in pieces(state) {
+        variants.extend(rewritten(state, piece));
+    }
+    variants
+}
+
+/// How a document is written in a state.
+#[derive(Debug, Clone, Copy)]
+enum Written {
+    AsItIs,
+    Encoded { spelling: Spelling, is_padded: bool },
+}
+
+impl Written {
+    /// The document in a piece, and how it is written there.
+    fn read(piece: &str) -> Option<(Value, Self)> {
+        let is_document = |value: &Value| value.is_object() || value.is_array();
+        if let Some(document) = serde_json::from_str(piece).ok().filter(is_document) {
+            return Some((document, Self::AsItIs));
+        }
+        let (spelling, bytes) = decode(piece)?;
+        let document = serde_json::from_slice(&bytes).ok().filter(is_document)?;
+        let is_padded = piece.ends_with('=');
+        Some((
+            document,
+            Self::Encoded {
+                spelling,
+                is_padded,
+            },
+        ))
+    }
+
+    fn write(self, document: &Value) -> String {
+        let text = document.to_string();
+        match self {
+            Self::AsItIs => text,
+            Self::Encoded {
+                spelling,
+                is_padded,
+            } => spelling.encode(text.as_bytes(), is_padded),
+        }
+    }
+}
+
+/// The state with each value changed that can be read in a piece, and written as it was.
+fn rewritten(state: &str, piece: &str) -> Vec<Variant> {
+    let Some((document, written)) = Written::read(piece) else {
+        return Vec::new();
+    };
+    let mut variants = Vec::new();
+    for pointer in leaves(&document).into_iter().take(6) {
+        let mut changed = document.clone();
+        let Some(leaf) = changed.pointer_mut(&pointer) else {
+            continue;
+        };
+        let Some(other) = values::another(&Value::Null, leaf) else {
+            continue;
+        };
+        *leaf = other;
+        let what = format!("the value {pointer} changed");
+        variants.push((what, instead(state, piece, &written.write(&changed))));
+    }
+    // A token that says that it is not signed.
+    let signed: Vec<_> = state.split('.').collect();
+    if let (Some(_), [header, payload, _]) = (document.get("alg"), &signed[..])
+        && *header == piece
+    {
+        let unsigned = written.write(&json!({"alg": "none", "typ": "JWT"}));
+        let variant = format!("{unsigned}.{payload}.");
+        variants.push(("made a token that is not signed".to_owned(), variant));
+    }
+    variants
+}
+
+/// The places of all values in a document that hold no others.
+fn leaves(document: &Value) -> Vec<String> {
+    let mut leaves = Vec::new();
+    let mut open = vec![(String::new(), document)];
+    while let Some((pointer, value)) = open.pop() {
+        match value {
+            Value::Object(members) => open.extend(members.iter().map(|(name, member)| {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                (format!("{pointer}/{name}"), member)
+            })),
+            Value::Array(list) => {
+                let members = list.iter().enumerate();
+                open.extend(members.map(|(at, member)| (format!("{pointer}/{at}"), member)));
+            }
+            Value::Null => {}
+            _ => leaves.push(pointer),
+        }
+    }
+    leaves.reverse();
+    leaves
+}
+
+/// Which characters are changed: at the begin, where a version, a key id and a nonce may be, within
+/// the body, where a tag may be, at the end, and in each piece.
+fn places(state: &str, length: usize) -> Vec<usize> {
+    let mut places = vec![0, 3, 7, 14, 22, length / 4, length / 2, length * 3 / 4];
+    let from_end = [24, 12, 4, 1];
+    places.extend(from_end.iter().filter_map(|by| length.checked_sub(*by)));
+    for piece in pieces(state) {
+        let start = state[..place(state, piece)].chars().count();
+        let count = piece.chars().count();
+        places.extend([start, start + count / 2, (start + count).saturating_sub(1)]);
+    }
+    places.retain(|at| *at < length);
+    places.sort_unstable();
+    places.dedup();
+    // A state of many pieces has enough places without all of them.
+    places.truncate(MOST);
+    places
+}
+
+/// Most characters that are changed, one at a time.
+pub(super) const MOST: usize = 16;
+
+/// Another character of the same alphabet, whose bits differ where they count: the last character of
+/// Base64 has some that do not.
+fn swapped(character: char, is_hex: bool) -> char {
+    if is_hex {
+        let digit = character.to_digit(16).unwrap_or(0);
+        return char::from_digit(digit ^ 8, 16).unwrap_or('0');
+    }
+    let digit = match character {
+        '+' => Some(62),
+        '/' => Some(63),
+        _ => DIGITS
+            .iter()
+            .position(|digit| char::from(*digit) == character),
+    };
+    match digit {
+        Some(digit) => char::from(DIGITS[digit ^ 32]),
+        // Between pieces, or within text.
+        None if character == '.' => '~',
+        None => '.',
+    }
+}
+
+/// Cut at the end.
+pub(super) fn truncated(state: &str) -> Vec<Variant> {
+    let characters: Vec<char> = state.chars().collect();
+    let length = characters.len();
+    let mut variants: Vec<Variant> = [1, 4, 16, length / 2, length]
+        .into_iter()
+        .filter(|by| (1..=length).contains(by))
+        .map(|by| {
+            let what = match by == length {
+                true => "nothing left".to_owned(),
+                false => format!("{by} characters cut off"),
+            };
+            (what, characters[..length - by].iter().collect())
+        })
+        .collect();
+    if let (pieces @ 2.., Some(last)) = (pieces(state).len(), pieces(state).last()) {
+        let head = &state[..place(state, last)];
+        let what = format!("the last of {pieces} parts cut off");
+        variants.push((what, head.to_owned()));
+        variants.push((
+            "its separator, too".to_owned(),
+            head[..head.len() - 1].to_owned(),
+        ));
+    }
+    variants.dedup_by(|one, another| one.1 == another.1);
+    variants
+}
+
+/// More at either end.
+pub(super) fn extended(state: &str) -> Vec<Variant> {
+    [
+        ("a character more", format!("{state}A")),
+        ("four characters more", format!("{state}AAAA")),
+        ("a second copy behind it", format!("{state}{state}")),
+        ("a part more", format!("{state}.AAAA")),
+        ("a character before it", format!("A{state}")),
+        ("four characters before it", format!("AAAA{state}")),
+    ]
+    .map(|(what, variant)| (what.to_owned(), variant))
+    .into()
+}
+
+/// The same bytes, written otherwise.
+pub(super) fn respelled(state: &str) -> Vec<Variant> {
+    let mut variants: Vec<Variant> = Vec::new();
+    let mut add = |what: &str, variant: String| {
+        if variant != state {
+            variants.push((what.to_owned(), variant));
+        }
+    };
+    add("white space before it", format!(" {state}"));
+    add("white space behind it", format!("{state} "));
+    add("a line break behind it", format!("{state}\n"));
+    for piece in pieces(state) {
+        if let Ok(document @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(piece) {
+            let document: Value = document;
+            let pretty = serde_json::to_string_pretty(&document).unwrap_or_default();
+            add("JSON with white space", instead(state, piece, &pretty));
+            continue;
+        }
+        match decode(piece) {
+            // A short one is a version or a name, and its spelling is its own.
+            Some(_) if piece.len() < 6 => {}
+            Some((Spelling::Hex, _)) => {
+                add(
+                    "capital digits",
+                    instead(state, piece, &piece.to_ascii_uppercase()),
+                );
+                add(
+                    "small digits",
+                    instead(state, piece, &piece.to_ascii_lowercase()),
+                );
+            }
+            Some((_, _)) => {
+                let bare = piece.trim_end_matches('=');
+                add("without padding", instead(state, piece, bare));
+                add("with padding", instead(state, piece, &pad(bare)));
+                let standard = piece.replace('-', "+").replace('_', "/");
+                add("in the other alphabet", instead(state, piece, &standard));
+                let url_safe = piece.replace('+', "-").replace('/', "_");
+                add("in the other alphabet", instead(state, piece, &url_safe));
+                if let Some(loose) = loose(bare) {
+                    let padding = &piece[bare.len()..];
+                    add(
+                        "other bits that do not count",
+                        instead(state, piece, &(loose + padding)),
+                    );
+                }
+            }
+            None => {}
+        }
+    }
+    if let Some(first) = state.chars().next().filter(char::is_ascii) {
+        let encoded = format!("%{:02X}{}", u32::from(first), &state[1..]);
+        add("a character as %XX", encoded);
+    }
+    variants
+}
+
+/// The same bytes with other bits at the end, where the last character has more than are needed.
+fn loose(piece: &str) -> Option<String> {
+    let spare = match piece.len() % 4 {
+        2 => 0b1111,
+        3 => 0b11,
+        _ => return None,
+    };
+    let last = piece.chars().next_back()?;
+    let digit = DIGITS.iter().position(|digit| char::from(*digit) == last)?;
+    let other = char::from(DIGITS[digit ^ (1 & spare)]);
+    let head = &piece[..piece.len() - 1];
+    Some(format!("{head}{other}"))
+}
+
+fn pad(text: &str) -> String {
+    let padding = (4 - text.len() % 4) % 4;
+    format!("{text}{}", "=".repeat(padding))
+}
+
+/// What can be read in a state without a key; `known` are texts of the call that would tell that it
+/// is the call's.
+pub(super) fn readable(state: &str, known: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut look = |bytes: &[u8]| {
+        let shown = text_in(bytes).or_else(|| {
+            let known = known
+                .iter()
+                .find(|known| contains(bytes, known.as_bytes()))?;
+            Some(known.clone())
+        });
+        found.extend(shown);
+    };
+    if is_document(state) || known.iter().any(|known| state.contains(known.as_str())) {
+        look(state.as_bytes());
+    }
+    let percent: Vec<u8> = percent_decode_str(state).collect();
+    if percent != state.as_bytes() {
+        look(&percent);
+    }
+    for piece in std::iter::once(state).chain(pieces(state)) {
+        if let Some((_, bytes)) = decode(piece) {
+            look(&bytes);
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// Whether a state is written in the clear: it has what neither hex nor Base64 has.
+fn is_document(state: &str) -> bool {
+    let marks = state
+        .chars()
+        .filter(|c| " {}\"=&;,<>\n".contains(*c))
+        .count();
+    let padding = state.len() - state.trim_end_matches('=').len();
+    marks - padding.min(marks) >= 2
+}
+
+/// Text, if that is what bytes are; or the longest run of it.
+fn text_in(bytes: &[u8]) -> Option<String> {
+    let is_text = |text: &str| text.chars().all(|c| !c.is_control() || c.is_whitespace());
+    if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| is_text(text)) {
+        return (text.len() >= TEXT).then(|| text.to_owned());
+    }
+    let runs = bytes.split(|byte| !(0x20..0x7f).contains(byte));
+    let longest = runs.max_by_key(|run| run.len())?;
+    (longest.len() >= RUN).then(|| String::from_utf8_lossy(longest).into_owned())
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// What no key is needed for, and what one is.
+    const SEALED: &str =
+        "AQAAQG40C5z_s3qYnKVE5rt4Cix4kB0_szc4doURowYXr6AdS_USLzRFVMU73i67jNK349FgCtYxw4Wl18ziPA";
+
+    fn encoded(text: &str) -> String {
+        URL_SAFE.encode(text)
+    }
+
+    #[test]
+    fn every_variant_is_another_text_and_tampering_changes_the_bytes() {
+        let signed = format!(
+            "{}.{}",
+            encoded(r#"{"user":"ada","n":1}"#),
+            "0123456789abcdef"
+        );
+        for state in [SEALED, &signed, r#"{"step":1}"#, "a", "4f2a99d01b"] {
+            let all = [
+                tampered(state),
+                truncated(state),
+                extended(state),
+                respelled(state),
+            ];
+            let mut seen = HashSet::new();
+            for (what, variant) in all.iter().flatten() {
+                assert_ne!(variant, state, "{what}");
+                seen.insert(variant);
+            }
+            assert!(seen.len() > 6, "{state}: {seen:?}");
+        }
+        let bytes = URL_SAFE.decode(SEALED).expect("Base64");
+        for (what, variant) in tampered(SEALED) {
+            assert_ne!(
+                URL_SAFE.decode(&variant).ok(),
+                Some(bytes.clone()),
+                "{what}"
+            );
+        }
+    }
+
+    #[test]
+    fn spellings_are_of_the_same_bytes() {
+        let bytes = URL_SAFE.decode(SEALED).expect("Base64");
+        let same = respelled(SEALED).into_iter().filter(|(_, variant)| {
+            let plain: String = variant.chars().filter(|c| !c.is_whitespace()).collect();
+            [URL_SAFE.decode(&plain), STANDARD.decode(&plain)].contains(&Ok(bytes.clone()))
+        });
+        assert!(same.count() >= 5);
+        let hex: Vec<_> = respelled("4f2a99d0")
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
+        assert!(hex.contains(&"4F2A99D0".to_owned()), "{hex:?}");
+    }
+
+    #[test]
+    fn values_are_changed_and_written_as_they_were() {
+        let state = encoded(r#"{"user":"ada"}"#);
+        let changed = tampered(&state)
+            .into_iter()
+            .find(|(what, _)| what.contains("/user"));
+        let (_, changed) = changed.expect("the user is another");
+        assert_eq!(
+            URL_SAFE.decode(changed).expect("Base64"),
+            br#"{"user":"adx"}"#
+        );
+    }
+
+    #[test]
+    fn a_token_is_robbed_of_its_signature() {
+        let token = format!(
+            "{}.{}.c2ln",
+            encoded(r#"{"alg":"HS256"}"#),
+            encoded(r#"{"n":1}"#)
+        );
+        let unsigned = tampered(&token)
+            .into_iter()
+            .find(|(what, _)| what.contains("not signed"));
+        let (_, unsigned) = unsigned.expect("one");
+        assert!(unsigned.ends_with('.'), "{unsigned}");
+        let cut: Vec<_> = truncated(&token)
+            .into_iter()
+            .map(|(what, _)| what)
+            .collect();
+        assert!(cut.iter().any(|what| what.contains("parts")), "{cut:?}");
+    }
+
+    #[test]
+    fn what_is_in_the_clear_is_read_and_what_is_sealed_is_not() {
+        let none: [String; 0] = [];
+        assert_eq!(readable(SEALED, &none), none);
+        assert_eq!(readable("4f2a99d01b7c", &none), none);
+        let state = encoded(r#"{"user":"ada"}"#);
+        assert_eq!(readable(&state, &none), [r#"{"user":"ada"}"#]);
+        assert_eq!(readable(&format!("{state}.AAAA"), &none).len(), 1);
+        assert_eq!(readable(r#"{"user":"ada"}"#, &none), [r#"{"user":"ada"}"#]);
+        assert_eq!(readable("%7B%22a%22%3A%22bcdef%22%7D", &none).len(), 1);
+        assert_eq!(readable("step2-Dune", &["Dune".to_owned()]), ["step2-Dune"]);
+    }
+}
