@@ -85,7 +85,7 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Put the tool's name into the protected state, and open every state that comes in \
                  before any tool runs, also those that never ask.",
         ledger: &["MRTR-S-14", "MRTR-S-18"],
-        effects: MOST,
+        effects: 2 * MOST,
         needs_effects: false,
         run: |audit| Box::pin(other_tool(audit)),
         run_older: None,
@@ -305,9 +305,14 @@ async fn other_tool(audit: &Audit) -> Finding {
         let found = match audit.with_state().await {
             Ok((round, state)) => match audit.second(&round) {
                 Ok((answers, _)) => {
-                    let leg = Leg::first(tool, &arguments).answers(&answers);
+                    let plain = Leg::first(tool, &arguments);
+                    let leg = plain.clone().answers(&answers);
                     let reply = audit.send(&leg.state(Some(state))).await;
-                    audit.must_refuse(None, &reply, "it ran")
+                    let found = audit.must_refuse(None, &reply, "it ran");
+                    match found.verdict {
+                        Verdict::Fail => beside(found, &audit.send(&plain).await),
+                        _ => found,
+                    }
                 }
                 Err(finding) => finding,
             },
@@ -334,8 +339,13 @@ async fn other_method(audit: &Audit) -> Finding {
     for (name, request) in prompts.chain(resources) {
         let found = match leg_with_state(audit).await {
             Ok(leg) => {
-                let reply = audit.ask_on(&audit.wire, &leg.carried(request)).await;
-                audit.must_refuse(None, &reply, "it was served")
+                let carried = leg.carried(request.clone());
+                let reply = audit.ask_on(&audit.wire, &carried).await;
+                let found = audit.must_refuse(None, &reply, "it was served");
+                match found.verdict {
+                    Verdict::Fail => beside(found, &audit.ask_on(&audit.wire, &request).await),
+                    _ => found,
+                }
             }
             Err(finding) => finding,
         };
@@ -344,6 +354,19 @@ async fn other_method(audit: &Audit) -> Finding {
     match parts.is_empty() {
         true => Finding::not_tested("the server has neither prompts nor resources"),
         false => Finding::worst(parts),
+    }
+}
+
+/// Something ran on a state that is not its own. What runs without any, too, has gained nothing by
+/// it: it only did not look.
+fn beside(found: Finding, plain: &Reply) -> Finding {
+    match plain {
+        Reply::Done(_) => Finding {
+            verdict: Verdict::Weak,
+            detail: format!("{}, as it does without a state", found.detail),
+            ..found
+        },
+        _ => found,
     }
 }
 
@@ -443,4 +466,25 @@ async fn others_here(audit: &Audit, replica: &Arc<Wire>) -> Result<Reply, Findin
     let others = others.ok_or_else(|| Finding::not_tested("its questions have one answer only"))?;
     audit.send_on(replica, &leg).await;
     Ok(audit.send(&leg.answers(&others)).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A state that is good for nothing is not held against a tool that never asks.
+    #[test]
+    fn what_runs_without_a_state_gained_nothing_by_another() {
+        let asks = Reply::Asks(crate::audit::reply::Round::default());
+        assert_eq!(
+            beside(Finding::fail("it ran"), &asks).verdict,
+            Verdict::Fail
+        );
+        let runs = Reply::Done(json!({ "content": [] }));
+        let found = beside(Finding::fail("it ran"), &runs);
+        assert_eq!(found.verdict, Verdict::Weak);
+        assert_eq!(found.detail, "it ran, as it does without a state");
+    }
 }

@@ -240,6 +240,7 @@ pub(in crate::audit) fn secret_fields(asked: &[(String, Value)]) -> Finding {
     }
     match (count, secret.len()) {
         (0, _) => Finding::not_tested("it asked with no form"),
+        (1, 0) => Finding::pass("none in one form"),
         (_, 0) => Finding::pass(format!("none in {count} forms")),
         (_, fields) => Finding::fail(format!("{fields} fields look like secrets")).seen(secret),
     }
