@@ -133,6 +133,72 @@ impl<'a> Fed<'a> {
         }
     }
 
+    /// A string, and nothing else.
+    #[cold]
+    fn name(
+        self,
+        what: What,
+        by: &dyn Expected,
+        visitor: &'static str,
+    ) -> Result<Cow<'a, str>, Misread> {
+        match self.give(what, by, visitor)? {
+            Given::Str(it) => Ok(it),
+            other => Err(other.unfit(by)),
+        }
+    }
+
+    /// Items, and nothing else.
+    #[cold]
+    fn list(
+        self,
+        what: What,
+        by: &dyn Expected,
+        visitor: &'static str,
+    ) -> Result<Parts<'a>, Misread> {
+        match self.give(what, by, visitor)? {
+            Given::Seq(it) => Ok(it),
+            other => Err(other.unfit(by)),
+        }
+    }
+
+    /// Members, and nothing else.
+    #[cold]
+    fn object(
+        self,
+        what: What,
+        by: &dyn Expected,
+        visitor: &'static str,
+    ) -> Result<Parts<'a>, Misread> {
+        match self.give(what, by, visitor)? {
+            Given::Map(it) => Ok(it),
+            other => Err(other.unfit(by)),
+        }
+    }
+
+    /// A variant, and nothing else.
+    #[cold]
+    fn variant(
+        self,
+        what: What,
+        by: &dyn Expected,
+        visitor: &'static str,
+    ) -> Result<Variant<'a>, Misread> {
+        match self.give(what, by, visitor)? {
+            Given::Variant(it) => Ok(it),
+            other => Err(other.unfit(by)),
+        }
+    }
+
+    /// What is in an option, if anything is.
+    #[cold]
+    fn inside(self, by: &dyn Expected, visitor: &'static str) -> Result<Option<Fed<'a>>, Misread> {
+        match self.give(What::Option, by, visitor)? {
+            Given::Nothing => Ok(None),
+            Given::Inside(it) => Ok(Some(it)),
+            other => Err(other.unfit(by)),
+        }
+    }
+
     /// A probe may only have wanted to know whether what it gave is refused.
     fn settled<T>(
         self,
@@ -190,13 +256,10 @@ impl<'a> Fed<'a> {
 
     #[inline(never)]
     fn items<'de, V: Visitor<'de>>(self, what: What, visitor: V) -> Result<V::Value, Misread> {
-        match self.give(what, &visitor, type_name::<V>())? {
-            Given::Seq(mut items) => {
-                let read = visitor.visit_seq(Rest(&mut items))?;
-                items.end().map(|()| read)
-            }
-            other => Err(other.unfit(&visitor)),
-        }
+        let mut items = self.list(what, &visitor, type_name::<V>())?;
+        let read = visitor.visit_seq(Rest(&mut items))?;
+        items.end()?;
+        Ok(read)
     }
 
     #[inline(never)]
@@ -206,10 +269,8 @@ impl<'a> Fed<'a> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Misread> {
-        let read = match self.give(what, &visitor, type_name::<V>())? {
-            Given::Map(mut members) => visitor.visit_map(Rest(&mut members)),
-            other => Err(other.unfit(&visitor)),
-        };
+        let mut members = self.object(what, &visitor, type_name::<V>())?;
+        let read = visitor.visit_map(Rest(&mut members));
         self.settled(fields, read)
     }
 
@@ -293,11 +354,16 @@ impl<'de> Deserializer<'de> for Fed<'_> {
         deserialize_char text What::Char;
         deserialize_str text What::Str;
         deserialize_string text What::Str;
-        deserialize_identifier text What::Identifier;
         deserialize_bytes whatever What::Bytes;
         deserialize_byte_buf whatever What::Bytes;
         deserialize_any whatever What::Any;
         deserialize_seq items What::Seq;
+    }
+
+    #[inline(never)]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
+        let name = self.name(What::Identifier, &visitor, type_name::<V>())?;
+        visitor.visit_str(&name)
     }
 
     #[inline(never)]
@@ -324,10 +390,9 @@ impl<'de> Deserializer<'de> for Fed<'_> {
 
     #[inline(never)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
-        match self.give(What::Option, &visitor, type_name::<V>())? {
-            Given::Nothing => visitor.visit_none(),
-            Given::Inside(it) => visitor.visit_some(it),
-            other => Err(other.unfit(&visitor)),
+        match self.inside(&visitor, type_name::<V>())? {
+            None => visitor.visit_none(),
+            Some(it) => visitor.visit_some(it),
         }
     }
 
@@ -389,10 +454,8 @@ impl<'de> Deserializer<'de> for Fed<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Misread> {
-        match self.give(What::Enum(variants), &visitor, type_name::<V>())? {
-            Given::Variant(it) => visitor.visit_enum(&it),
-            other => Err(other.unfit(&visitor)),
-        }
+        let variant = self.variant(What::Enum(variants), &visitor, type_name::<V>())?;
+        visitor.visit_enum(&variant)
     }
 }
 

@@ -41,7 +41,7 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// Those that do not ask are taken first, in order, and the first that fails ends the call; then
 /// those that do, all of them side by side, so that their questions leave together.
 pub trait Extract<S>: Sized + Send + 'static {
-    /// Takes them all from one call.
+    /// Takes them all from one call, which is ready to run then.
     fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
 
     /// What they say about the handler.
@@ -80,12 +80,11 @@ where
 {
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
         Box::pin(async move {
-            let ended = async {
-                let arguments = M::extract(call, state).await?;
-                call.ready().await?;
-                self.handler.call(arguments).await.into_reply(call)
+            let ended = match M::extract(call, state).await {
+                Ok(arguments) => self.handler.call(arguments).await.into_reply(call),
+                Err(stop) => Err(stop),
             };
-            call.settle(ended.await)
+            call.settle(ended)
         })
     }
 }
@@ -102,16 +101,47 @@ impl<R, S: Send + Sync, Other> Run<R, Other> for Bound<R, S> {
     }
 }
 
-/// An extractor that asks, as it is being taken.
-type Asking<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
+/// An extractor, as it is being taken.
+type Taking<'a> = Pin<&'a mut (dyn Future<Output = Result<(), Stop>> + Send)>;
 
-/// Runs all of them to their ends, each while others wait.
-async fn side_by_side(futures: &mut [Asking<'_>]) {
-    let mut running: u32 = (1 << futures.len()) - 1;
+/// Takes all extractors of a handler, and what else comes before it runs. Which of them ask is in
+/// `asks`.
+async fn take(call: &Context<'_>, asks: &[bool], taking: &mut [Taking<'_>]) -> Result<(), Stop> {
+    for (asks, future) in asks.iter().zip(&mut *taking) {
+        if !asks {
+            future.as_mut().await?;
+        }
+    }
+    call.ready().await?;
+    if !asks.contains(&true) {
+        return Ok(());
+    }
+    let mut stops = side_by_side(asks, taking).await;
+    if stops.is_empty() {
+        return Ok(());
+    }
+    stops.sort_by_key(|(at, _)| *at);
+    let mut questions = Questions::default();
+    for (_, stop) in stops {
+        questions.add(stop)?;
+    }
+    Err(questions.into_stop())
+}
+
+/// Runs all that ask to their ends, each while others wait; what stopped which of them.
+async fn side_by_side(asks: &[bool], taking: &mut [Taking<'_>]) -> Vec<(usize, Stop)> {
+    let mut running: u32 = (asks.iter().enumerate()).fold(0, |all, (at, asks)| match asks {
+        true => all | 1 << at,
+        false => all,
+    });
+    let mut stops = Vec::new();
     poll_fn(|context| {
-        for (at, future) in futures.iter_mut().enumerate() {
-            if running & (1 << at) != 0 && future.as_mut().poll(context).is_ready() {
+        for (at, future) in taking.iter_mut().enumerate() {
+            if running & (1 << at) != 0
+                && let Poll::Ready(taken) = future.as_mut().poll(context)
+            {
                 running &= !(1 << at);
+                stops.extend(taken.err().map(|stop| (at, stop)));
             }
         }
         match running {
@@ -120,6 +150,7 @@ async fn side_by_side(futures: &mut [Asking<'_>]) {
         }
     })
     .await;
+    stops
 }
 
 macro_rules! handlers {
@@ -142,32 +173,18 @@ macro_rules! handlers {
             #[allow(non_snake_case, unused_variables, unused_mut, clippy::unused_unit,
                 reason = "a value is named as its type, and there may be none")]
             async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
-                $(let mut $T = match $T::ASKS {
-                    false => Some(Ok($T::from_call(call, state).await?)),
-                    true => None,
-                };)*
-                if false $(|| $T::ASKS)* {
-                    call.ready().await?;
-                    let mut asking: [Asking<'_>; _] = [$(pin!(async {
-                        if $T::ASKS {
-                            $T = Some($T::from_call(call, state).await);
-                        }
+                $(let mut $T = None;)*
+                {
+                    let mut taking: [Taking<'_>; _] = [$(pin!(async {
+                        $T = Some($T::from_call(call, state).await?);
+                        Ok(())
                     })),*];
-                    side_by_side(&mut asking).await;
+                    take(call, &[$($T::ASKS),*], &mut taking).await?;
                 }
-                let mut questions = Questions::default();
-                $(let $T = match $T {
-                    Some(Err(stop)) => {
-                        questions.add(stop)?;
-                        None
-                    }
-                    Some(Ok(value)) => Some(value),
-                    None => None,
-                };)*
                 match ($($T,)*) {
                     ($(Some($T),)*) => Ok(($($T,)*)),
                     #[allow(unreachable_patterns, reason = "not without arguments")]
-                    _ => Err(questions.into_stop()),
+                    _ => Err(Stop::reject(-32603, "Internal error")),
                 }
             }
 

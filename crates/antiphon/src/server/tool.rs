@@ -70,6 +70,15 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let mut description = Description::default();
         M::describe(&mut description);
         F::Output::describe(&mut description);
+        Self::described(name.into(), Arc::new(Typed::new(handler)), description)
+    }
+
+    /// One whose types are forgotten.
+    fn described(
+        name: String,
+        handler: Arc<dyn Run<CallToolResult, S>>,
+        description: Description,
+    ) -> Self {
         let logs = description.wants_logging();
         let Parts {
             input,
@@ -78,7 +87,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         } = description.into_parts();
         Self {
             definition: types::Tool::new(name, Map::new()),
-            handler: Arc::new(Typed::new(handler)),
+            handler,
             around: Around::default(),
             scopes: Vec::new(),
             input,

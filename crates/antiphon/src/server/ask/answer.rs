@@ -65,6 +65,16 @@ impl<T> Answer<T> {
         }
     }
 
+    /// The same with what was read of it, which there is if anything was filled in.
+    pub(super) fn with<U>(self, read: Option<U>) -> Result<Answer<U>, Stop> {
+        Ok(match (self, read) {
+            (Self::Accept(_), Some(value)) => Answer::Accept(value),
+            (Self::Accept(_), None) => return Err(Stop::reject(-32603, "Internal error")),
+            (Self::Decline, _) => Answer::Decline,
+            (Self::Cancel, _) => Answer::Cancel,
+        })
+    }
+
     /// The value; else the call ends with what the user did instead.
     pub(super) fn or_stop(self, key: &str) -> Result<T, Stop> {
         match self {
