@@ -34,7 +34,7 @@ pub(crate) enum Fed<'a> {
     Name(&'a str),
     /// What a schema says, to find out what the type calls for.
     Probe(Probe<'a>),
-    /// A name that the type should not know.
+    /// What is under a name that the type should not know.
     Stranger(Probe<'a>),
 }
 
@@ -129,7 +129,7 @@ impl<'a> Fed<'a> {
             Self::Text(text) => text.give(what),
             Self::Name(name) => Ok(named(name, what)),
             Self::Probe(probe) => probe.give(what, visitor),
-            Self::Stranger(_) => Ok(Given::Str(NOBODY.into())),
+            Self::Stranger(probe) => Err(probe.look(false)),
         }
     }
 
@@ -215,7 +215,6 @@ impl<'a> Fed<'a> {
     fn judged(self, fields: &'static [&'static str], error: Option<&Misread>) -> Option<Misread> {
         match self {
             Self::Probe(probe) => probe.judged(fields, error),
-            Self::Stranger(probe) => Some(probe.look(error.is_some())),
             _ => None,
         }
     }
@@ -455,7 +454,7 @@ impl<'de> Deserializer<'de> for Fed<'_> {
         visitor: V,
     ) -> Result<V::Value, Misread> {
         let variant = self.variant(What::Enum(variants), &visitor, type_name::<V>())?;
-        visitor.visit_enum(&variant)
+        self.settled(&[], visitor.visit_enum(&variant))
     }
 }
 
@@ -482,7 +481,6 @@ impl<'a> Parts<'a> {
         let (name, value) = self.all.get(self.taken)?;
         Some(match value {
             Fed::Json(_) => Fed::Key(name),
-            Fed::Stranger(probe) => Fed::Stranger(*probe),
             _ => Fed::Name(name),
         })
     }
@@ -496,7 +494,11 @@ impl<'a> Parts<'a> {
 
     #[cold]
     fn value(&mut self) -> Result<Fed<'a>, Misread> {
-        self.take().ok_or_else(Misread::lost)
+        match self.take() {
+            // Its name was accepted.
+            Some(Fed::Stranger(probe)) => Err(probe.look(false)),
+            value => value.ok_or_else(Misread::lost),
+        }
     }
 
     /// Says where it is that something did not fit.
@@ -546,7 +548,7 @@ impl<'de> MapAccess<'de> for Rest<'_, '_> {
         seed: K,
     ) -> Result<Option<K::Value>, Misread> {
         match self.0.key() {
-            Some(key) => key.settled(&[], seed.deserialize(key)).map(Some),
+            Some(key) => seed.deserialize(key).map(Some),
             None => Ok(None),
         }
     }
@@ -595,7 +597,7 @@ impl<'a> Variant<'a> {
         match self {
             Self::Bare(name) | Self::Holding(name, _) => Fed::Name(name),
             Self::Probed(name, _) => Fed::Name(name),
-            Self::Stranger(probe) => Fed::Stranger(*probe),
+            Self::Stranger(_) => Fed::Name(NOBODY),
         }
     }
 
@@ -609,7 +611,8 @@ impl<'a> Variant<'a> {
                 Err(Misread::invalid_type(Unexpected::Map, expected).within(name))
             }
             Self::Probed(name, probe) => probe.bare(name),
-            Self::Stranger(_) => Err(Misread::done()),
+            // Its name was accepted.
+            Self::Stranger(probe) => Err(probe.look(false)),
         }
     }
 
@@ -619,7 +622,8 @@ impl<'a> Variant<'a> {
             Self::Bare(_) => Err(Misread::holds_more(what)),
             Self::Holding(_, json) => Ok(Fed::Json(*json)),
             Self::Probed(name, probe) => probe.held(name).map(Fed::Probe),
-            Self::Stranger(_) => Err(Misread::done()),
+            // Its name was accepted.
+            Self::Stranger(probe) => Err(probe.look(false)),
         }
     }
 
@@ -638,9 +642,7 @@ impl<'de> EnumAccess<'de> for &Variant<'_> {
 
     #[inline(never)]
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Misread> {
-        let name = self.name();
-        let read = name.settled(&[], seed.deserialize(name))?;
-        Ok((read, self))
+        Ok((seed.deserialize(self.name())?, self))
     }
 }
 

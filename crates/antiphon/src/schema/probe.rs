@@ -83,6 +83,10 @@ impl<'a> Probe<'a> {
                 let field = fields.get(*at)?;
                 Some(self.look(error.is_some_and(|it| it.misses(field))))
             }
+            // Otherwise the name was accepted, and that is noted.
+            Goal::Reach([Step::Unknown]) if !error.is_some_and(Misread::is_done) => {
+                Some(self.look(error.is_some()))
+            }
             _ => None,
         }
     }
