@@ -9,7 +9,7 @@ use std::{
     future::{Future, poll_fn},
     marker::PhantomData,
     pin::{Pin, pin},
-    task::Poll,
+    task::{self, Poll},
 };
 
 use super::{Context, Description, FromCall, IntoReply, Stop, extract::Questions};
@@ -102,21 +102,50 @@ impl<R, S: Send + Sync, Other> Run<R, Other> for Bound<R, S> {
 }
 
 /// An extractor, as it is being taken.
-type Taking<'a> = Pin<&'a mut (dyn Future<Output = Result<(), Stop>> + Send)>;
+struct Slot<'a, F, T> {
+    future: Pin<&'a mut F>,
+    taken: Option<T>,
+}
+
+/// One whose type is forgotten.
+trait Taking: Send {
+    fn poll(&mut self, context: &mut task::Context<'_>) -> Poll<Result<(), Stop>>;
+}
+
+impl<F, T> Taking for Slot<'_, F, T>
+where
+    F: Future<Output = Result<T, Stop>> + Send,
+    T: Send,
+{
+    fn poll(&mut self, context: &mut task::Context<'_>) -> Poll<Result<(), Stop>> {
+        match self.future.as_mut().poll(context) {
+            Poll::Ready(Ok(value)) => {
+                self.taken = Some(value);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(stop)) => Poll::Ready(Err(stop)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
 
 /// Takes all extractors of a handler, and what else comes before it runs. Which of them ask is in
 /// `asks`.
-async fn take(call: &Context<'_>, asks: &[bool], taking: &mut [Taking<'_>]) -> Result<(), Stop> {
-    for (asks, future) in asks.iter().zip(&mut *taking) {
+async fn take(
+    call: &Context<'_>,
+    asks: &[bool],
+    slots: &mut [&mut dyn Taking],
+) -> Result<(), Stop> {
+    for (asks, slot) in asks.iter().zip(&mut *slots) {
         if !asks {
-            future.as_mut().await?;
+            poll_fn(|context| slot.poll(context)).await?;
         }
     }
     call.ready().await?;
     if !asks.contains(&true) {
         return Ok(());
     }
-    let mut stops = side_by_side(asks, taking).await;
+    let mut stops = side_by_side(asks, slots).await;
     if stops.is_empty() {
         return Ok(());
     }
@@ -129,16 +158,16 @@ async fn take(call: &Context<'_>, asks: &[bool], taking: &mut [Taking<'_>]) -> R
 }
 
 /// Runs all that ask to their ends, each while others wait; what stopped which of them.
-async fn side_by_side(asks: &[bool], taking: &mut [Taking<'_>]) -> Vec<(usize, Stop)> {
+async fn side_by_side(asks: &[bool], slots: &mut [&mut dyn Taking]) -> Vec<(usize, Stop)> {
     let mut running: u32 = (asks.iter().enumerate()).fold(0, |all, (at, asks)| match asks {
         true => all | 1 << at,
         false => all,
     });
     let mut stops = Vec::new();
     poll_fn(|context| {
-        for (at, future) in taking.iter_mut().enumerate() {
+        for (at, slot) in slots.iter_mut().enumerate() {
             if running & (1 << at) != 0
-                && let Poll::Ready(taken) = future.as_mut().poll(context)
+                && let Poll::Ready(taken) = slot.poll(context)
             {
                 running &= !(1 << at);
                 stops.extend(taken.err().map(|stop| (at, stop)));
@@ -173,15 +202,12 @@ macro_rules! handlers {
             #[allow(non_snake_case, unused_variables, unused_mut, clippy::unused_unit,
                 reason = "a value is named as its type, and there may be none")]
             async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
-                $(let mut $T = None;)*
-                {
-                    let mut taking: [Taking<'_>; _] = [$(pin!(async {
-                        $T = Some($T::from_call(call, state).await?);
-                        Ok(())
-                    })),*];
-                    take(call, &[$($T::ASKS),*], &mut taking).await?;
-                }
-                match ($($T,)*) {
+                $(let mut $T = Slot {
+                    future: pin!($T::from_call(call, state)),
+                    taken: None,
+                };)*
+                take(call, &[$($T::ASKS),*], &mut [$(&mut $T),*]).await?;
+                match ($($T.taken,)*) {
                     ($(Some($T),)*) => Ok(($($T,)*)),
                     #[allow(unreachable_patterns, reason = "not without arguments")]
                     _ => Err(Stop::reject(-32603, "Internal error")),

@@ -67,18 +67,23 @@ impl<S: Send + Sync + 'static> Tool<S> {
         F::Output: IntoReply<CallToolResult>,
         M: Extract<S>,
     {
-        let mut description = Description::default();
-        M::describe(&mut description);
-        F::Output::describe(&mut description);
-        Self::described(name.into(), Arc::new(Typed::new(handler)), description)
+        Self::described(
+            name.into(),
+            Arc::new(Typed::new(handler)),
+            &[M::describe, F::Output::describe],
+        )
     }
 
     /// One whose types are forgotten.
     fn described(
         name: String,
         handler: Arc<dyn Run<CallToolResult, S>>,
-        description: Description,
+        describe: &[fn(&mut Description)],
     ) -> Self {
+        let mut description = Description::default();
+        for describe in describe {
+            describe(&mut description);
+        }
         let logs = description.wants_logging();
         let Parts {
             input,

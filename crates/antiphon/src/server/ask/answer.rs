@@ -79,10 +79,14 @@ impl<T> Answer<T> {
     pub(super) fn or_stop(self, key: &str) -> Result<T, Stop> {
         match self {
             Self::Accept(value) => Ok(value),
-            Self::Decline => Err(Stop::because(Why::Declined(key.to_owned()))),
-            Self::Cancel => Err(Stop::because(Why::Cancelled(key.to_owned()))),
+            Self::Decline => Err(unanswered(key, Why::Declined)),
+            Self::Cancel => Err(unanswered(key, Why::Cancelled)),
         }
     }
+}
+
+fn unanswered(key: &str, why: fn(String) -> Why) -> Stop {
+    Stop::because(why(key.to_owned()))
 }
 
 /// What [`Ask::form`](crate::Ask::form) gives: a form as it was filled in, or an [`Answer`] with
