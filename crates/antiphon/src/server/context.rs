@@ -3,6 +3,7 @@
 use std::{
     fmt,
     ops::Deref,
+    pin::Pin,
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -42,6 +43,9 @@ pub struct Context<'a> {
     /// Which resolver sees it, if one does.
     resolver: Option<Resolver>,
 }
+
+/// The state of a call, as it is being claimed.
+pub(crate) type Claiming<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 'a>>;
 
 /// What is the same for all who see one call.
 pub(crate) struct Scene<'a> {
@@ -288,17 +292,21 @@ impl<'a> Context<'a> {
 
     /// Comes last before the handler runs, or asks: arguments that no extractor looked at are
     /// checked, and the state is claimed.
-    pub(crate) async fn ready(&self) -> Result<(), Stop> {
+    ///
+    /// A state is claimed by the future, which only calls with one have: so it is boxed.
+    pub(crate) fn ready(&self) -> Result<Option<Claiming<'_>>, Stop> {
         if !self.scene.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
-        match self.scene.leg {
-            Some(leg) if leg.brings_state() => match leg.claim(self.scene.call).await? {
-                Claimed::Run => Ok(()),
-                Claimed::Repeat => Err(Stop::because(Why::Repeat)),
-            },
-            _ => Ok(()),
-        }
+        let leg = self.scene.leg.filter(|leg| leg.brings_state());
+        Ok(leg.map(|leg| -> Claiming<'_> {
+            Box::pin(async {
+                match leg.claim(self.scene.call).await? {
+                    Claimed::Run => Ok(()),
+                    Claimed::Repeat => Err(Stop::because(Why::Repeat)),
+                }
+            })
+        }))
     }
 
     /// The answer that the state got when it was used before.
