@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::feed::Fed;
 use super::keywords::{followed, says_nothing};
-use super::probe::{Goal, Halt, Probe};
+use super::probe::{Goal, Probe};
+use super::reading::Read;
 
 /// Types that would need more decodings to understand are left to the validator.
 const MAX_TRIPS: usize = 10_000;
@@ -18,7 +19,7 @@ const MAX_FILLS: usize = 1_000;
 /// How a reference looks in JSON.
 const REF: &str = "\"$ref\"";
 
-/// Whether [`decode`](antiphon_types::decode) as `T` refuses every value that `schema` forbids.
+/// Whether [`decode`](antiphon_types::decode) as a type refuses every value that `schema` forbids.
 ///
 /// The schema alone cannot tell: a member may have an alias, a flattened one may be left out when
 /// it does not fit, an enum may have a variant for all other names. So the type is asked, by
@@ -29,7 +30,7 @@ const REF: &str = "\"$ref\"";
 ///
 /// Taken on trust is that a hand-written `Deserialize` calls for the same in every place of a
 /// list, and in every decoding.
-pub(crate) fn enforced<T: DeserializeOwned>(schema: &Map<String, Value>) -> bool {
+pub(super) fn is_as_strict(into: &mut dyn Read, schema: &Map<String, Value>) -> bool {
     let root = Value::Object(schema.clone());
     let survey = Survey::of(&root);
     for _ in 0..MAX_TRIPS {
@@ -38,7 +39,8 @@ pub(crate) fn enforced<T: DeserializeOwned>(schema: &Map<String, Value>) -> bool
         };
         let probe = Probe::new(&survey, survey.place(&root), Goal::Reach(&path));
         // A type that swallows the probe's error would swallow others too.
-        if T::deserialize(probe).err() != Some(Halt::Done) || !survey.settled() {
+        let end = into.fed(Fed::Probe(probe));
+        if !end.is_err_and(|it| it.is_done()) || !survey.settled() {
             return false;
         }
     }
@@ -68,7 +70,7 @@ pub(super) enum Step {
 
 /// What the schema says in one place, references followed.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'s> {
+pub(crate) enum Place<'s> {
     /// Every value is valid.
     Anything,
     /// These keywords, or null as well.
@@ -81,7 +83,7 @@ pub(super) enum Place<'s> {
 }
 
 /// The findings of all trips into one type.
-pub(super) struct Survey<'s> {
+pub(crate) struct Survey<'s> {
     root: &'s Value,
     /// Paths still to be taken.
     pending: RefCell<Vec<Vec<Step>>>,
@@ -152,12 +154,13 @@ impl<'s> Survey<'s> {
     }
 
     /// Goes on from the current place, unless the visitor's type was seen there already.
-    pub(super) fn continue_with<V>(
+    pub(super) fn continue_with(
         &self,
+        visitor: &'static str,
         schema: &'s Map<String, Value>,
         steps: impl IntoIterator<Item = Step>,
     ) {
-        let key = (std::ptr::from_ref(schema), std::any::type_name::<V>());
+        let key = (std::ptr::from_ref(schema), visitor);
         if self.seen.borrow_mut().insert(key) {
             let current = self.current.borrow();
             let paths = steps.into_iter().map(|step| [&**current, &[step]].concat());
@@ -175,11 +178,16 @@ mod tests {
     use jsonschema::Validator;
     use schemars::JsonSchema;
     use schemars::generate::SchemaSettings;
-    use serde::de::{Error, Visitor};
+    use serde::de::{DeserializeOwned, Error, Visitor};
     use serde::{Deserialize, Deserializer};
     use serde_json::json;
 
+    use super::super::reading::Reading;
     use super::*;
+
+    fn enforced<T: DeserializeOwned>(schema: &Map<String, Value>) -> bool {
+        is_as_strict(&mut Reading::<T>::default(), schema)
+    }
 
     /// Makes an object of every type.
     #[derive(Deserialize, JsonSchema)]

@@ -1,15 +1,16 @@
 //! Schemas of arguments and results, made from Rust types.
 
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::InvalidSchema;
-use super::enforced::enforced;
+use super::enforced::is_as_strict;
 use super::keywords::{followed, only, says_nothing, types};
 use super::plain::plain;
+use super::reading::{Read, Reading};
 
 /// A schema as it is announced, and what else is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,12 +27,19 @@ pub(crate) struct Described {
 /// Whether it is enforced presumes that arguments are an object, and decoded with
 /// [`decode`](antiphon_types::decode).
 pub(crate) fn input<T: JsonSchema + DeserializeOwned>() -> Result<Described, InvalidSchema> {
-    let (mut schema, description) = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    taken(
+        generator(Contract::Deserialize).into_root_schema_for::<T>(),
+        &mut Reading::<T>::default(),
+    )
+}
+
+fn taken(schema: Schema, into: &mut dyn Read) -> Result<Described, InvalidSchema> {
+    let (mut schema, description) = apart(schema);
     if schema.get("not").is_some_and(says_nothing) {
         return Err(InvalidSchema::new("this type has no values"));
     }
     // Before the ranges of integers lose their reason.
-    let enforced = enforced::<T>(&schema);
+    let enforced = is_as_strict(into, &schema);
     be_object(&mut schema)?;
     Ok(Described {
         schema: without_rust_formats(schema),
@@ -42,7 +50,11 @@ pub(crate) fn input<T: JsonSchema + DeserializeOwned>() -> Result<Described, Inv
 
 /// What a handler returns, if the type says anything about it: what `T` is encoded as.
 pub(crate) fn output<T: JsonSchema>() -> Option<Described> {
-    let (schema, description) = of::<T>(SchemaSettings::draft2020_12().for_serialize());
+    returned(generator(Contract::Serialize).into_root_schema_for::<T>())
+}
+
+fn returned(schema: Schema) -> Option<Described> {
+    let (schema, description) = apart(schema);
     (!only(&schema, &[])).then(|| Described {
         enforced: plain(&schema),
         schema: without_rust_formats(schema),
@@ -72,10 +84,16 @@ pub(crate) fn no_input() -> Described {
     }
 }
 
+/// What makes the schemas of types as they are read, or written.
+fn generator(contract: Contract) -> SchemaGenerator {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.contract = contract;
+    settings.meta_schema = None;
+    settings.into_generator()
+}
+
 /// The schema of a type, and its description apart.
-fn of<T: JsonSchema>(settings: SchemaSettings) -> (Map<String, Value>, Option<String>) {
-    let settings = settings.with(|it| it.meta_schema = None);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+fn apart(mut schema: Schema) -> (Map<String, Value>, Option<String>) {
     let mut schema = std::mem::take(schema.ensure_object());
     schema.shift_remove("title");
     let description = match schema.shift_remove("description") {

@@ -12,15 +12,21 @@ mod effort;
 #[cfg(feature = "server")]
 mod enforced;
 mod excerpt;
+#[cfg(feature = "server")]
+mod feed;
 #[cfg(feature = "client")]
 mod foreign;
 mod forms;
 #[cfg(feature = "server")]
 mod generate;
 mod invalid;
+#[cfg(feature = "server")]
+mod json;
 mod keywords;
 #[cfg(feature = "server")]
 mod misfit;
+#[cfg(feature = "server")]
+mod misread;
 mod narrow;
 #[cfg(feature = "server")]
 mod once;
@@ -28,6 +34,8 @@ mod once;
 mod plain;
 #[cfg(feature = "server")]
 mod probe;
+#[cfg(feature = "server")]
+mod reading;
 #[cfg(feature = "server")]
 mod spelt;
 #[cfg(feature = "server")]
@@ -45,13 +53,17 @@ pub(crate) use foreign::Foreign;
 pub(crate) use generate::{Described, input, no_input, output, raw_input};
 pub(crate) use invalid::InvalidSchema;
 #[cfg(feature = "server")]
+pub(crate) use json::without_place;
+#[cfg(feature = "server")]
 pub(crate) use misfit::misfits;
 #[cfg(feature = "server")]
 pub(crate) use once::read_once;
 #[cfg(feature = "server")]
+pub(crate) use reading::{Read, Reading, explain};
+#[cfg(feature = "server")]
 pub(crate) use spelt::SpeltChecker;
 #[cfg(feature = "server")]
-pub(crate) use strings::{Strings, from_strings};
+pub(crate) use strings::{Strings, read_strings};
 pub(crate) use violations::Violations;
 #[cfg(feature = "server")]
 pub(crate) use whole::write_whole;

@@ -3,16 +3,12 @@
 use std::borrow::Cow;
 use std::{error, fmt};
 
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{
-    self, DeserializeOwned, Deserializer, EnumAccess, Error as _, IntoDeserializer, Unexpected,
-    VariantAccess, Visitor,
-};
+use serde::de::Error as _;
 
 use super::Violations;
-
-/// How much of a value an error tells.
-const MAX_TOLD: usize = 40;
+use super::feed::{Fed, Given, Integer, Parts, Variant, What};
+use super::misread::Misread;
+use super::reading::Read;
 
 /// What one field is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +26,14 @@ pub(crate) enum Strings<'a> {
 ///
 /// # Errors
 /// Which field does not fit, and what was expected.
-pub(crate) fn from_strings<T: DeserializeOwned>(
+pub(crate) fn read_strings(
+    into: &mut dyn Read,
     values: &[(&str, Strings<'_>)],
-) -> Result<T, BadString> {
-    T::deserialize(Fields(values))
+) -> Result<(), BadString> {
+    into.fed(Fed::Fields(Fields(values))).map_err(|misread| {
+        let (field, why) = misread.into_field();
+        BadString { field, why }
+    })
 }
 
 /// A string that does not fit its field, or a field that is missing.
@@ -41,22 +41,6 @@ pub(crate) fn from_strings<T: DeserializeOwned>(
 pub(crate) struct BadString {
     field: Option<String>,
     why: String,
-}
-
-impl BadString {
-    /// Names the field, unless one is named already.
-    fn of(mut self, field: &str) -> Self {
-        self.field.get_or_insert_with(|| field.to_owned());
-        self
-    }
-
-    fn holds_more() -> Self {
-        Self::custom("a string cannot hold what this variant holds")
-    }
-
-    fn not(text: &str, what: &str) -> Self {
-        Self::custom(format_args!("`{}` is not {what}", told(text)))
-    }
 }
 
 impl fmt::Display for BadString {
@@ -76,414 +60,102 @@ impl From<BadString> for Violations {
     }
 }
 
-impl de::Error for BadString {
-    fn custom<T: fmt::Display>(why: T) -> Self {
-        let why = why.to_string();
-        Self { field: None, why }
-    }
-
-    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        match unexpected {
-            Unexpected::Str(text) => Self::not(text, &expected.to_string()),
-            _ => Self::custom(format_args!("{unexpected} is not {expected}")),
-        }
-    }
-
-    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::invalid_type(unexpected, expected)
-    }
-
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let choices: Vec<_> = expected.iter().map(|it| format!("`{it}`")).collect();
-        Self::not(variant, &format!("one of {}", choices.join(", ")))
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::custom("is missing").of(field)
-    }
-
-    fn duplicate_field(field: &'static str) -> Self {
-        Self::custom("is given twice").of(field)
-    }
-
-    fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
-        Self::custom("is not known").of(&told(field))
-    }
-}
-
-/// The beginning of a text.
-fn told(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MAX_TOLD) {
-        None => text.into(),
-        Some((end, _)) => format!("{}..", &text[..end]).into(),
-    }
-}
-
 /// All fields.
-struct Fields<'de>(&'de [(&'de str, Strings<'de>)]);
-
-impl<'de> Deserializer<'de> for Fields<'de> {
-    type Error = BadString;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        let fields = self.0.iter().map(|(name, strings)| {
-            let key = BorrowedStrDeserializer::new(name);
-            (Key(key), Field(name, *strings))
-        });
-        visitor.visit_map(MapDeserializer::new(fields))
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-/// The name of a field.
-struct Key<'de>(BorrowedStrDeserializer<'de, BadString>);
-
-impl<'de> IntoDeserializer<'de, BadString> for Key<'de> {
-    type Deserializer = BorrowedStrDeserializer<'de, BadString>;
-
-    fn into_deserializer(self) -> Self::Deserializer {
-        self.0
-    }
-}
-
-/// One field, which names itself in errors.
 #[derive(Clone, Copy)]
-struct Field<'de>(&'de str, Strings<'de>);
+pub(crate) struct Fields<'a>(&'a [(&'a str, Strings<'a>)]);
 
-impl<'de> IntoDeserializer<'de, BadString> for Field<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Field<'de> {
-    /// The one string there is.
-    fn text(self) -> Result<Text<'de>, BadString> {
-        match self.1 {
-            Strings::One(text) => Ok(Text(text)),
-            Strings::Many([text]) => Ok(Text(text)),
-            Strings::Many(_) => Err(BadString::custom("takes one value, not a list").of(self.0)),
-        }
-    }
-}
-
-/// Reads from the one string of a field.
-macro_rules! from_text {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-            self.text()?.$method(visitor).map_err(|error| error.of(self.0))
-        }
-    )*};
-}
-
-impl<'de> Deserializer<'de> for Field<'de> {
-    type Error = BadString;
-
-    from_text! {
-        deserialize_bool
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
-        deserialize_f32 deserialize_f64
-        deserialize_char deserialize_str deserialize_string
-        deserialize_bytes deserialize_byte_buf
-        deserialize_unit deserialize_identifier deserialize_map
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        match self.1 {
-            Strings::Many(_) => self.deserialize_seq(visitor),
-            Strings::One(_) => self.deserialize_str(visitor),
-        }
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        (visitor.visit_newtype_struct(self)).map_err(|error| error.of(self.0))
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        let read = match self.1 {
-            Strings::One(text) => {
-                let mut one = SeqDeserializer::new(std::iter::once(Text(text)));
-                visitor
-                    .visit_seq(&mut one)
-                    .and_then(|it| one.end().map(|()| it))
+impl<'a> Fields<'a> {
+    pub(super) fn give(self, what: What) -> Given<'a> {
+        match what {
+            What::Option | What::Newtype(_) => Given::Inside(Fed::Fields(self)),
+            _ => {
+                let fields = self.0.iter();
+                let parts = fields.map(|(name, it)| (Cow::from(*name), Fed::Field(Field(*it))));
+                Given::Map(Parts::members(parts))
             }
-            Strings::Many(texts) => {
-                let mut many = SeqDeserializer::new(texts.iter().map(|text| Text(text)));
-                visitor
-                    .visit_seq(&mut many)
-                    .and_then(|it| many.end().map(|()| it))
-            }
+        }
+    }
+}
+
+/// One field.
+#[derive(Clone, Copy)]
+pub(crate) struct Field<'a>(Strings<'a>);
+
+impl<'a> Field<'a> {
+    pub(super) fn give(self, what: What) -> Result<Given<'a>, Misread> {
+        let texts = |texts: &'a [String]| {
+            let texts = texts.iter().map(|text| Fed::Text(Text(text)));
+            Given::Seq(Parts::items(texts))
         };
-        read.map_err(|error| error.of(self.0))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        _len: usize,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _len: usize,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_unit(visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_map(visitor)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        let read = self.text()?.deserialize_enum(name, variants, visitor);
-        read.map_err(|error| error.of(self.0))
+        match (what, self.0) {
+            (What::Ignored, _) => Ok(Given::Unit),
+            (What::Option | What::Newtype(_), _) => Ok(Given::Inside(Fed::Field(self))),
+            (What::Seq | What::Tuple, Strings::One(text)) => {
+                Ok(Given::Seq(Parts::items([Fed::Text(Text(text))])))
+            }
+            (What::Seq | What::Tuple | What::Any, Strings::Many(many)) => Ok(texts(many)),
+            (_, Strings::One(text)) => Text(text).give(what),
+            (_, Strings::Many([text])) => Text(text).give(what),
+            (_, Strings::Many(_)) => Err(Misread::custom("takes one value, not a list")),
+        }
     }
 }
 
 /// One string.
 #[derive(Clone, Copy)]
-struct Text<'de>(&'de str);
+pub(crate) struct Text<'a>(&'a str);
 
-impl<'de> IntoDeserializer<'de, BadString> for Text<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-macro_rules! parsed {
-    ($($method:ident $visit:ident $type:ty, $what:literal;)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-            match self.0.parse::<$type>() {
-                Ok(value) => visitor.$visit(value),
-                Err(_) => Err(BadString::not(self.0, $what)),
+impl<'a> Text<'a> {
+    pub(super) fn give(self, what: What) -> Result<Given<'a>, Misread> {
+        let text = self.0;
+        match what {
+            What::Bool => {
+                (text.parse().map(Given::Bool)).map_err(|_| Misread::not(text, "`true` or `false`"))
+            }
+            What::Char => (text.parse().map(Given::Char))
+                .map_err(|_| Misread::not(text, "a single character")),
+            What::Integer(held) => integer(text, held),
+            // As in JSON, a number is finite.
+            What::Float { short: true } => match text.parse::<f32>() {
+                Ok(number) if number.is_finite() => Ok(Given::F64(number.into())),
+                _ => Err(Misread::not(text, "a number")),
+            },
+            What::Float { short: false } => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(Given::F64(number)),
+                _ => Err(Misread::not(text, "a number")),
+            },
+            What::Option | What::Newtype(_) => Ok(Given::Inside(Fed::Text(self))),
+            What::Map | What::Struct(_) => Err(Misread::custom("a string cannot hold an object")),
+            What::Seq | What::Tuple => Err(Misread::custom("a string cannot hold a list")),
+            What::Enum(_) => Ok(Given::Variant(Variant::Bare(text.into()))),
+            What::Any | What::Ignored | What::Identifier | What::Str | What::Bytes | What::Unit => {
+                Ok(Given::Str(text.into()))
             }
         }
-    )*};
-}
-
-macro_rules! integers {
-    ($($method:ident $visit:ident $type:ty;)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-            match self.0.parse::<$type>() {
-                Ok(value) => visitor.$visit(value),
-                Err(_) => Err(self.no_integer(<$type>::MIN, <$type>::MAX)),
-            }
-        }
-    )*};
-}
-
-impl Text<'_> {
-    fn no_integer(self, least: impl fmt::Display, most: impl fmt::Display) -> BadString {
-        let digits = self.0.strip_prefix(['-', '+']).unwrap_or(self.0);
-        if !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit()) {
-            BadString::not(self.0, &format!("between {least} and {most}"))
-        } else {
-            BadString::not(self.0, "a whole number")
-        }
     }
 }
 
-impl<'de> Deserializer<'de> for Text<'de> {
-    type Error = BadString;
-
-    integers! {
-        deserialize_i8 visit_i8 i8;
-        deserialize_i16 visit_i16 i16;
-        deserialize_i32 visit_i32 i32;
-        deserialize_i64 visit_i64 i64;
-        deserialize_i128 visit_i128 i128;
-        deserialize_u8 visit_u8 u8;
-        deserialize_u16 visit_u16 u16;
-        deserialize_u32 visit_u32 u32;
-        deserialize_u64 visit_u64 u64;
-        deserialize_u128 visit_u128 u128;
-    }
-
-    parsed! {
-        deserialize_bool visit_bool bool, "`true` or `false`";
-        deserialize_char visit_char char, "a single character";
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        // As in JSON, a number is finite.
-        match self.0.parse::<f64>() {
-            Ok(number) if number.is_finite() => visitor.visit_f64(number),
-            _ => Err(BadString::not(self.0, "a number")),
-        }
-    }
-
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        match self.0.parse::<f32>() {
-            Ok(number) if number.is_finite() => visitor.visit_f32(number),
-            _ => Err(BadString::not(self.0, "a number")),
-        }
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_borrowed_str(self.0)
-    }
-
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_borrowed_bytes(self.0.as_bytes())
-    }
-
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        self.deserialize_bytes(visitor)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadString> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, BadString> {
-        Err(BadString::custom("a string cannot hold an object"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_map(visitor)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, BadString> {
-        Err(BadString::custom("a string cannot hold a list"))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        _len: usize,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _len: usize,
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, BadString> {
-        visitor.visit_enum(self)
-    }
-
-    serde::forward_to_deserialize_any! {
-        str string unit unit_struct identifier ignored_any
-    }
-}
-
-impl<'de> EnumAccess<'de> for Text<'de> {
-    type Error = BadString;
-    type Variant = Self;
-
-    fn variant_seed<S: de::DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Self), BadString> {
-        Ok((seed.deserialize(self)?, self))
-    }
-}
-
-/// Only bare variants are strings.
-impl<'de> VariantAccess<'de> for Text<'de> {
-    type Error = BadString;
-
-    fn unit_variant(self) -> Result<(), BadString> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: de::DeserializeSeed<'de>>(
-        self,
-        _seed: S,
-    ) -> Result<S::Value, BadString> {
-        Err(BadString::holds_more())
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, BadString> {
-        Err(BadString::holds_more())
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, BadString> {
-        Err(BadString::holds_more())
-    }
+/// A whole number, if the type holds it.
+fn integer<'a>(text: &str, held: Integer) -> Result<Given<'a>, Misread> {
+    let Integer { least, most } = held;
+    let given = match (text.parse::<i128>(), text.parse::<u128>()) {
+        (Ok(it), _) if it < 0 && it >= least => Some(match i64::try_from(it) {
+            Ok(it) => Given::I64(it),
+            Err(_) => Given::I128(it),
+        }),
+        (_, Ok(it)) if it <= most => Some(match (u64::try_from(it), i128::try_from(it)) {
+            (Ok(it), _) => Given::U64(it),
+            (_, Ok(it)) if least < 0 => Given::I128(it),
+            _ => Given::U128(it),
+        }),
+        _ => None,
+    };
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+    given.ok_or_else(|| match is_whole {
+        true => Misread::not(text, &format!("between {least} and {most}")),
+        false => Misread::not(text, "a whole number"),
+    })
 }
 
 #[cfg(test)]
@@ -492,9 +164,17 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use serde::Deserialize;
+    use serde::de::DeserializeOwned;
 
+    use super::super::reading::Reading;
     use super::Strings::{Many, One};
     use super::*;
+
+    fn from_strings<T: DeserializeOwned>(values: &[(&str, Strings<'_>)]) -> Result<T, BadString> {
+        let mut reading = Reading::default();
+        read_strings(&mut reading, values)?;
+        Ok(reading.done().expect("it was read"))
+    }
 
     #[derive(Debug, PartialEq, Deserialize)]
     #[serde(rename_all = "lowercase")]

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     ops::Deref,
+    pin::Pin,
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -15,7 +16,7 @@ use antiphon_core::{
 };
 use antiphon_types::{
     CallToolResult, CompleteResult, ErrorObject, GetPromptResult, ListResourcesResult,
-    ReadResourceResult, decode,
+    ReadResourceResult,
 };
 use http::Extensions;
 use serde::de::DeserializeOwned;
@@ -31,7 +32,7 @@ use super::{
 use crate::{
     auth::scopes::{self, Required, Standing},
     raw::{self, Answers, Reply, Round},
-    schema::{self, Checker, SpeltChecker, Strings, Violations},
+    schema::{self, Checker, Read, Reading, SpeltChecker, Strings, Violations, without_place},
     sealing::{Claimed, Leg},
 };
 
@@ -42,6 +43,9 @@ pub struct Context<'a> {
     /// Which resolver sees it, if one does.
     resolver: Option<Resolver>,
 }
+
+/// The state of a call, as it is being claimed.
+pub(crate) type Claiming<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 'a>>;
 
 /// What is the same for all who see one call.
 pub(crate) struct Scene<'a> {
@@ -218,24 +222,32 @@ impl<'a> Context<'a> {
     /// # Errors
     /// What does not fit, and where.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
-        self.check().map_err(Stop::arguments)?;
-        let read = match &self.scene.input {
+        let mut reading = Reading::default();
+        self.read(&mut reading).map_err(Stop::arguments)?;
+        let unread = || Stop::reject(-32603, "Internal error");
+        reading.done().ok_or_else(unread)
+    }
+
+    /// Reads the arguments, as a type that is not known here.
+    fn read(&self, into: &mut dyn Read) -> Result<(), Violations> {
+        self.check()?;
+        match &self.scene.input {
             Input::Json {
                 arguments, checker, ..
             } => {
                 let text = arguments.map_or("{}", RawValue::get);
-                decode(text).or_else(|error| second_look(text, checker, &error))
+                into.json(text)
+                    .or_else(|error| second_look(into, text, checker, &error))
             }
             _ => {
                 let strings = self.strings();
-                schema::from_strings(&strings).map_err(|bad| {
+                schema::read_strings(into, &strings).map_err(|bad| {
                     let told = self.spelt().map(|checker| checker.violations(&strings));
                     told.filter(|told| !told.is_empty())
                         .unwrap_or_else(|| bad.into())
                 })
             }
-        };
-        read.map_err(Stop::arguments)
+        }
     }
 
     /// Compares the arguments with what the schema asks for beyond what decoding does, unless that
@@ -280,17 +292,21 @@ impl<'a> Context<'a> {
 
     /// Comes last before the handler runs, or asks: arguments that no extractor looked at are
     /// checked, and the state is claimed.
-    pub(crate) async fn ready(&self) -> Result<(), Stop> {
+    ///
+    /// A state is claimed by the future, which only calls with one have: so it is boxed.
+    pub(crate) fn ready(&self) -> Result<Option<Claiming<'_>>, Stop> {
         if !self.scene.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
-        match self.scene.leg {
-            Some(leg) if leg.brings_state() => match leg.claim(self.scene.call).await? {
-                Claimed::Run => Ok(()),
-                Claimed::Repeat => Err(Stop::because(Why::Repeat)),
-            },
-            _ => Ok(()),
-        }
+        let leg = self.scene.leg.filter(|leg| leg.brings_state());
+        Ok(leg.map(|leg| -> Claiming<'_> {
+            Box::pin(async {
+                match leg.claim(self.scene.call).await? {
+                    Claimed::Run => Ok(()),
+                    Claimed::Repeat => Err(Stop::because(Why::Repeat)),
+                }
+            })
+        }))
     }
 
     /// The answer that the state got when it was used before.
@@ -528,13 +544,14 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// Arguments that could not be read as `T`: what the schema says about them, or else what the type
-/// says.
-fn second_look<T: DeserializeOwned>(
+/// Arguments that could not be read: what the schema says about them, or else what the type says.
+#[cold]
+fn second_look(
+    into: &mut dyn Read,
     text: &str,
     checker: &Checker,
     error: &serde_json::Error,
-) -> Result<T, Violations> {
+) -> Result<(), Violations> {
     let mut vague = None;
     if let Ok(mut value) = serde_json::from_str(text) {
         let violations = checker.violations(&value);
@@ -544,33 +561,19 @@ fn second_look<T: DeserializeOwned>(
             return Err(violations);
         } else if schema::write_whole(&mut value)
             // To JSON Schema `2.0` is a whole number; to serde it is none.
-            && let Ok(read) = T::deserialize(value)
+            && into.json(&value.to_string()).is_ok()
         {
-            return Ok(read);
+            return Ok(());
         }
     }
-    let mut json = serde_json::Deserializer::from_str(text);
-    Err(match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => vague.unwrap_or_else(|| Violations::one("", without_place(error))),
-        Err(error) => {
-            let root = error.path().iter().next().is_none();
-            let path = (!root).then(|| error.path().to_string());
-            Violations::one(path.unwrap_or_default(), without_place(error.inner()))
-        }
-    })
-}
-
-/// What an error says, without the line and column of a text nobody sees.
-fn without_place(error: &serde_json::Error) -> String {
-    let mut text = error.to_string();
-    if let Some(place) = text.rfind(" at line ") {
-        text.truncate(place);
-    }
-    text
+    Err(schema::explain(into, text)
+        .or(vague)
+        .unwrap_or_else(|| Violations::one("", without_place(error))))
 }
 
 #[cfg(test)]
 mod tests {
+    use antiphon_types::decode;
     use serde::Deserialize;
     use serde_json::{Value, json};
 
@@ -597,7 +600,8 @@ mod tests {
         };
         let checker = Checker::compile(&schema).expect("a schema");
         let error = decode::<Nested>(text).expect_err("a string is no number");
-        let told = second_look::<Nested>(text, &checker, &error).expect_err("nor here");
+        let mut into = Reading::<Nested>::default();
+        let told = second_look(&mut into, text, &checker, &error).expect_err("nor here");
         told.to_string()
     }
 

@@ -9,7 +9,7 @@ use std::{
     future::{Future, poll_fn},
     marker::PhantomData,
     pin::{Pin, pin},
-    task::Poll,
+    task::{self, Poll},
 };
 
 use super::{Context, Description, FromCall, IntoReply, Stop, extract::Questions};
@@ -41,8 +41,16 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// Those that do not ask are taken first, in order, and the first that fails ends the call; then
 /// those that do, all of them side by side, so that their questions leave together.
 pub trait Extract<S>: Sized + Send + 'static {
-    /// Takes them all from one call.
-    fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
+    /// Takes them all from one call, and runs a handler with them.
+    fn run<'a, R, F>(
+        handler: &'a F,
+        call: &'a Context<'a>,
+        state: &'a S,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply<R>, Stop>> + Send + 'a>>
+    where
+        F: Handler<Self>,
+        F::Future: Send,
+        F::Output: IntoReply<R>;
 
     /// What they say about the handler.
     fn describe(description: &mut Description);
@@ -79,14 +87,7 @@ where
     M: Extract<S>,
 {
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
-        Box::pin(async move {
-            let ended = async {
-                let arguments = M::extract(call, state).await?;
-                call.ready().await?;
-                self.handler.call(arguments).await.into_reply(call)
-            };
-            call.settle(ended.await)
-        })
+        M::run(&self.handler, call, state)
     }
 }
 
@@ -102,16 +103,82 @@ impl<R, S: Send + Sync, Other> Run<R, Other> for Bound<R, S> {
     }
 }
 
-/// An extractor that asks, as it is being taken.
-type Asking<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
+/// An extractor, as it is being taken.
+struct Slot<'a, F, T> {
+    future: Pin<&'a mut F>,
+    taken: Option<T>,
+}
 
-/// Runs all of them to their ends, each while others wait.
-async fn side_by_side(futures: &mut [Asking<'_>]) {
-    let mut running: u32 = (1 << futures.len()) - 1;
+/// One whose type is forgotten.
+trait Taking: Send {
+    fn poll(&mut self, context: &mut task::Context<'_>) -> Poll<Result<(), Stop>>;
+}
+
+impl<F, T> Taking for Slot<'_, F, T>
+where
+    F: Future<Output = Result<T, Stop>> + Send,
+    T: Send,
+{
+    fn poll(&mut self, context: &mut task::Context<'_>) -> Poll<Result<(), Stop>> {
+        match self.future.as_mut().poll(context) {
+            Poll::Ready(Ok(value)) => {
+                self.taken = Some(value);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(stop)) => Poll::Ready(Err(stop)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Takes all extractors of a handler, and what else comes before it runs. Which of them ask is in
+/// `asks`.
+async fn take(
+    call: &Context<'_>,
+    asks: &[bool],
+    slots: &mut [&mut dyn Taking],
+) -> Result<(), Stop> {
+    for (asks, slot) in asks.iter().zip(&mut *slots) {
+        if !asks {
+            poll_fn(|context| slot.poll(context)).await?;
+        }
+    }
+    if let Some(claiming) = call.ready()? {
+        claiming.await?;
+    }
+    if !asks.contains(&true) {
+        return Ok(());
+    }
+    gathered(side_by_side(asks, slots).await)
+}
+
+/// What comes of extractors that ask, of which these were stopped.
+fn gathered(mut stops: Vec<(usize, Stop)>) -> Result<(), Stop> {
+    if stops.is_empty() {
+        return Ok(());
+    }
+    stops.sort_by_key(|(at, _)| *at);
+    let mut questions = Questions::default();
+    for (_, stop) in stops {
+        questions.add(stop)?;
+    }
+    Err(questions.into_stop())
+}
+
+/// Runs all that ask to their ends, each while others wait; what stopped which of them.
+async fn side_by_side(asks: &[bool], slots: &mut [&mut dyn Taking]) -> Vec<(usize, Stop)> {
+    let mut running: u32 = (asks.iter().enumerate()).fold(0, |all, (at, asks)| match asks {
+        true => all | 1 << at,
+        false => all,
+    });
+    let mut stops = Vec::new();
     poll_fn(|context| {
-        for (at, future) in futures.iter_mut().enumerate() {
-            if running & (1 << at) != 0 && future.as_mut().poll(context).is_ready() {
+        for (at, slot) in slots.iter_mut().enumerate() {
+            if running & (1 << at) != 0
+                && let Poll::Ready(taken) = slot.poll(context)
+            {
                 running &= !(1 << at);
+                stops.extend(taken.err().map(|stop| (at, stop)));
             }
         }
         match running {
@@ -120,6 +187,7 @@ async fn side_by_side(futures: &mut [Asking<'_>]) {
         }
     })
     .await;
+    stops
 }
 
 macro_rules! handlers {
@@ -139,36 +207,38 @@ macro_rules! handlers {
         }
 
         impl<S: Send + Sync, $($T: FromCall<S>,)*> Extract<S> for ($($T,)*) {
-            #[allow(non_snake_case, unused_variables, unused_mut, clippy::unused_unit,
+            #[allow(non_snake_case, unused_variables, unused_mut,
                 reason = "a value is named as its type, and there may be none")]
-            async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
-                $(let mut $T = match $T::ASKS {
-                    false => Some(Ok($T::from_call(call, state).await?)),
-                    true => None,
-                };)*
-                if false $(|| $T::ASKS)* {
-                    call.ready().await?;
-                    let mut asking: [Asking<'_>; _] = [$(pin!(async {
-                        if $T::ASKS {
-                            $T = Some($T::from_call(call, state).await);
+            fn run<'a, R, Run>(
+                handler: &'a Run,
+                call: &'a Context<'a>,
+                state: &'a S,
+            ) -> Running<'a, R>
+            where
+                Run: Handler<Self>,
+                Run::Future: Send,
+                Run::Output: IntoReply<R>,
+            {
+                Box::pin(async move {
+                    let taken = {
+                        $(let mut $T = Slot {
+                            future: pin!($T::from_call(call, state)),
+                            taken: None,
+                        };)*
+                        let taken = take(call, &[$($T::ASKS),*], &mut [$(&mut $T),*]).await;
+                        match (taken, $($T.taken,)*) {
+                            (Ok(()), $(Some($T),)*) => Ok(($($T,)*)),
+                            (Err(stop), ..) => Err(stop),
+                            #[allow(unreachable_patterns, reason = "not without arguments")]
+                            (Ok(()), ..) => Err(Stop::reject(-32603, "Internal error")),
                         }
-                    })),*];
-                    side_by_side(&mut asking).await;
-                }
-                let mut questions = Questions::default();
-                $(let $T = match $T {
-                    Some(Err(stop)) => {
-                        questions.add(stop)?;
-                        None
-                    }
-                    Some(Ok(value)) => Some(value),
-                    None => None,
-                };)*
-                match ($($T,)*) {
-                    ($(Some($T),)*) => Ok(($($T,)*)),
-                    #[allow(unreachable_patterns, reason = "not without arguments")]
-                    _ => Err(questions.into_stop()),
-                }
+                    };
+                    let ended = match taken {
+                        Ok(arguments) => handler.call(arguments).await.into_reply(call),
+                        Err(stop) => Err(stop),
+                    };
+                    call.settle(ended)
+                })
             }
 
             #[allow(unused_variables, reason = "there may be none")]

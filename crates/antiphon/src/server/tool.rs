@@ -67,9 +67,23 @@ impl<S: Send + Sync + 'static> Tool<S> {
         F::Output: IntoReply<CallToolResult>,
         M: Extract<S>,
     {
+        Self::described(
+            name.into(),
+            Arc::new(Typed::new(handler)),
+            &[M::describe, F::Output::describe],
+        )
+    }
+
+    /// One whose types are forgotten.
+    fn described(
+        name: String,
+        handler: Arc<dyn Run<CallToolResult, S>>,
+        describe: &[fn(&mut Description)],
+    ) -> Self {
         let mut description = Description::default();
-        M::describe(&mut description);
-        F::Output::describe(&mut description);
+        for describe in describe {
+            describe(&mut description);
+        }
         let logs = description.wants_logging();
         let Parts {
             input,
@@ -78,7 +92,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         } = description.into_parts();
         Self {
             definition: types::Tool::new(name, Map::new()),
-            handler: Arc::new(Typed::new(handler)),
+            handler,
             around: Around::default(),
             scopes: Vec::new(),
             input,

@@ -3,7 +3,7 @@
 //! Standard output belongs to the protocol: log to standard error. The server never ends
 //! because of what it is sent, only when its input ends.
 
-use std::{io, sync::Arc};
+use std::{io, pin::Pin, sync::Arc};
 
 use antiphon_types::ErrorObject;
 use tokio::{
@@ -27,8 +27,16 @@ use crate::{
 /// # Errors
 /// When the service does not start, a stream cannot be used, or reading fails.
 pub async fn serve(endpoint: impl Into<Endpoint>) -> io::Result<()> {
-    let (input, output) = standard_streams()?;
-    serve_on(endpoint, input, output).await
+    on_standard_streams(endpoint.into()).await
+}
+
+/// Boxed so that it is compiled with this crate: what a future does is otherwise compiled with the
+/// crate that awaits it, again with each of its changes.
+fn on_standard_streams(endpoint: Endpoint) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>> {
+    Box::pin(async {
+        let (input, output) = standard_streams()?;
+        serve_on(endpoint, input, output).await
+    })
 }
 
 /// Serves `endpoint` on any pair of byte streams with the same framing (STDIO-B-02): a Unix

@@ -65,14 +65,28 @@ impl<T> Answer<T> {
         }
     }
 
+    /// The same with what was read of it, which there is if anything was filled in.
+    pub(super) fn with<U>(self, read: Option<U>) -> Result<Answer<U>, Stop> {
+        Ok(match (self, read) {
+            (Self::Accept(_), Some(value)) => Answer::Accept(value),
+            (Self::Accept(_), None) => return Err(Stop::reject(-32603, "Internal error")),
+            (Self::Decline, _) => Answer::Decline,
+            (Self::Cancel, _) => Answer::Cancel,
+        })
+    }
+
     /// The value; else the call ends with what the user did instead.
     pub(super) fn or_stop(self, key: &str) -> Result<T, Stop> {
         match self {
             Self::Accept(value) => Ok(value),
-            Self::Decline => Err(Stop::because(Why::Declined(key.to_owned()))),
-            Self::Cancel => Err(Stop::because(Why::Cancelled(key.to_owned()))),
+            Self::Decline => Err(unanswered(key, Why::Declined)),
+            Self::Cancel => Err(unanswered(key, Why::Cancelled)),
         }
     }
+}
+
+fn unanswered(key: &str, why: fn(String) -> Why) -> Stop {
+    Stop::because(why(key.to_owned()))
 }
 
 /// What [`Ask::form`](crate::Ask::form) gives: a form as it was filled in, or an [`Answer`] with

@@ -31,7 +31,7 @@ use super::{
     fault::{Fault, Faults},
 };
 use crate::{
-    form::{Form, RawForm},
+    form::{Definition, Form, RawForm},
     links,
     sealing::Dialogue,
 };
@@ -100,15 +100,29 @@ impl Ask {
     pub fn form<A: FromAnswer>(&self, key: &str, message: impl Into<String>) -> Result<A, Stop> {
         let key = &*self.full(key);
         let definition = A::Form::definition();
-        let message = message.into();
+        let mut filled = None;
+        let answer = self.ask_form(key, message.into(), definition, &mut |content| {
+            filled = Some(A::Form::read(content)?);
+            Ok(())
+        })?;
+        A::from_answer(key, answer.with(filled)?)
+    }
+
+    /// Asks for a form that `read` reads when it is filled in.
+    fn ask_form(
+        &self,
+        key: &str,
+        message: String,
+        definition: &'static Definition,
+        read: &mut dyn FnMut(Map<String, Value>) -> Result<(), Vec<String>>,
+    ) -> Result<Answer<()>, Stop> {
         let canonical = question::form(&message, definition);
-        let answer = self.ask(
+        self.ask(
             key,
             &canonical,
-            |answer| filled_in(answer, A::Form::read),
+            |answer| filled_in(answer, read),
             || InputRequest::Elicit(ElicitRequestParams::form(message, definition.prepared())),
-        )?;
-        A::from_answer(key, answer)
+        )
     }
 
     /// The same with a form that is made at run time; what was filled in, by name.

@@ -1,12 +1,12 @@
 //! Where asking meets the call: an [`Ask`] is taken from it, and joined with what the handler returned.
 
 use antiphon_core::negotiate::shown;
-use antiphon_types::ErrorObject;
+use antiphon_types::{ErrorObject, InputRequired};
 
 use super::Ask;
 use crate::{
     raw::Reply,
-    sealing::Leg,
+    sealing::{Dialogue, Leg},
     server::{Context, Stop, fault::Fault, stop::Why},
 };
 
@@ -38,13 +38,25 @@ impl Context<'_> {
         let Some(dialogue) = self.leg().and_then(Leg::begun_dialogue) else {
             return ended;
         };
+        let (reply, end) = match ended {
+            Ok(Reply::InputRequired(by_hand)) => (None, End::Asks(by_hand)),
+            Ok(reply) => (Some(reply), End::Replies),
+            Err(stop) => (None, End::Stops(stop)),
+        };
+        let questions = self.settled(dialogue, end)?.map(Reply::InputRequired);
+        questions.or(reply).ok_or_else(Stop::asked)
+    }
+
+    /// The same whatever was returned; the questions, if there are any to be asked.
+    fn settled(&self, dialogue: &Dialogue, end: End) -> Result<Option<InputRequired>, Stop> {
         dialogue.end();
         if let Some(error) = dialogue.run().broken.take() {
             return Err(error.into());
         }
-        let asks = match &ended {
-            Ok(reply) => matches!(reply, Reply::InputRequired(_)),
-            Err(stop) => stop.asks(),
+        let asks = match &end {
+            End::Asks(_) => true,
+            End::Replies => false,
+            End::Stops(stop) => stop.asks(),
         };
         if let Some(key) = dialogue.unfinished().filter(|_| asks) {
             let fault = Fault::Unfinished { key };
@@ -53,29 +65,33 @@ impl Context<'_> {
             self.server().settings.faults.tell(fault);
             return Err(error.into());
         }
-        match ended {
-            Ok(Reply::InputRequired(by_hand)) => {
-                let all = dialogue.questions(Some(by_hand));
-                Ok(Reply::InputRequired(all.ok_or_else(Stop::asked)?))
-            }
-            Ok(reply) => {
+        let by_hand = match end {
+            End::Asks(by_hand) => Some(by_hand),
+            End::Replies => {
                 let run = dialogue.run();
                 for key in run.asking.pending().chain(run.waits_for()) {
                     let fault = Fault::Swallowed { key: key.into() };
                     tracing::warn!(target = &*shown(self.target()), "{fault}");
                     self.server().settings.faults.tell(fault);
                 }
-                Ok(reply)
+                return Ok(None);
             }
-            Err(stop) => {
-                let by_hand = match stop.why() {
-                    Why::Ask(by_hand) => Some(by_hand),
-                    Why::Asked => None,
-                    why => return Err(Stop::because(why)),
-                };
-                let all = dialogue.questions(by_hand).ok_or_else(Stop::asked)?;
-                Ok(Reply::InputRequired(all))
-            }
-        }
+            End::Stops(stop) => match stop.why() {
+                Why::Ask(by_hand) => Some(by_hand),
+                Why::Asked => None,
+                why => return Err(Stop::because(why)),
+            },
+        };
+        let all = dialogue.questions(by_hand).ok_or_else(Stop::asked)?;
+        Ok(Some(all))
     }
+}
+
+/// How a handler ended.
+enum End {
+    /// With questions put together by hand.
+    Asks(InputRequired),
+    /// With a reply.
+    Replies,
+    Stops(Stop),
 }

@@ -158,7 +158,9 @@ impl Context<'_> {
             // Boxed, since those that lead to each other have no size otherwise.
             let run: memo::Running<'_, T> = Box::pin(async {
                 // A layer may come to it before anybody has claimed the state.
-                call.ready().await?;
+                if let Some(claiming) = call.ready()? {
+                    claiming.await?;
+                }
                 T::resolve(&call, state).await
             });
             run.await.map_err(Into::into)
