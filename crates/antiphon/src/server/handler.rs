@@ -41,16 +41,8 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// Those that do not ask are taken first, in order, and the first that fails ends the call; then
 /// those that do, all of them side by side, so that their questions leave together.
 pub trait Extract<S>: Sized + Send + 'static {
-    /// Takes them all from one call, and runs a handler with them.
-    fn run<'a, R, F>(
-        handler: &'a F,
-        call: &'a Context<'a>,
-        state: &'a S,
-    ) -> Pin<Box<dyn Future<Output = Result<Reply<R>, Stop>> + Send + 'a>>
-    where
-        F: Handler<Self>,
-        F::Future: Send,
-        F::Output: IntoReply<R>;
+    /// Takes them all from one call.
+    fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
 
     /// What they say about the handler.
     fn describe(description: &mut Description);
@@ -87,7 +79,13 @@ where
     M: Extract<S>,
 {
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
-        M::run(&self.handler, call, state)
+        Box::pin(async move {
+            let ended = match M::extract(call, state).await {
+                Ok(arguments) => self.handler.call(arguments).await.into_reply(call),
+                Err(stop) => Err(stop),
+            };
+            call.settle(ended)
+        })
     }
 }
 
@@ -209,36 +207,17 @@ macro_rules! handlers {
         impl<S: Send + Sync, $($T: FromCall<S>,)*> Extract<S> for ($($T,)*) {
             #[allow(non_snake_case, unused_variables, unused_mut,
                 reason = "a value is named as its type, and there may be none")]
-            fn run<'a, R, Run>(
-                handler: &'a Run,
-                call: &'a Context<'a>,
-                state: &'a S,
-            ) -> Running<'a, R>
-            where
-                Run: Handler<Self>,
-                Run::Future: Send,
-                Run::Output: IntoReply<R>,
-            {
-                Box::pin(async move {
-                    let taken = {
-                        $(let mut $T = Slot {
-                            future: pin!($T::from_call(call, state)),
-                            taken: None,
-                        };)*
-                        let taken = take(call, &[$($T::ASKS),*], &mut [$(&mut $T),*]).await;
-                        match (taken, $($T.taken,)*) {
-                            (Ok(()), $(Some($T),)*) => Ok(($($T,)*)),
-                            (Err(stop), ..) => Err(stop),
-                            #[allow(unreachable_patterns, reason = "not without arguments")]
-                            (Ok(()), ..) => Err(Stop::reject(-32603, "Internal error")),
-                        }
-                    };
-                    let ended = match taken {
-                        Ok(arguments) => handler.call(arguments).await.into_reply(call),
-                        Err(stop) => Err(stop),
-                    };
-                    call.settle(ended)
-                })
+            async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
+                $(let mut $T = Slot {
+                    future: pin!($T::from_call(call, state)),
+                    taken: None,
+                };)*
+                take(call, &[$($T::ASKS),*], &mut [$(&mut $T),*]).await?;
+                match ($($T.taken,)*) {
+                    ($(Some($T),)*) => Ok(($($T,)*)),
+                    #[allow(unreachable_patterns, reason = "not without arguments")]
+                    _ => Err(Stop::reject(-32603, "Internal error")),
+                }
             }
 
             #[allow(unused_variables, reason = "there may be none")]

@@ -230,7 +230,7 @@ mod tests {
 
     impl AsyncWrite for &mut Counting {
         fn poll_write(
-            mut self: std::pin::Pin<&mut Self>,
+            mut self: Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
             bytes: &[u8],
         ) -> std::task::Poll<io::Result<usize>> {
@@ -240,14 +240,14 @@ mod tests {
         }
 
         fn poll_flush(
-            self: std::pin::Pin<&mut Self>,
+            self: Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<io::Result<()>> {
             std::task::Poll::Ready(Ok(()))
         }
 
         fn poll_shutdown(
-            self: std::pin::Pin<&mut Self>,
+            self: Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<io::Result<()>> {
             std::task::Poll::Ready(Ok(()))
