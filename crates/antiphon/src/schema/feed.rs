@@ -191,7 +191,7 @@ impl<'a> Fed<'a> {
 
     /// What is in an option, if anything is.
     #[cold]
-    fn inside(self, by: &dyn Expected, visitor: &'static str) -> Result<Option<Fed<'a>>, Misread> {
+    fn inside(self, by: &dyn Expected, visitor: &'static str) -> Result<Option<Self>, Misread> {
         match self.give(What::Option, by, visitor)? {
             Given::Nothing => Ok(None),
             Given::Inside(it) => Ok(Some(it)),
