@@ -8,7 +8,7 @@ use antiphon::client::{
 use serde_json::{Map, Value, json};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     answering::Desk,
@@ -19,6 +19,8 @@ use crate::{
 
 /// How long a server may ask to come back, unless told.
 const POLL: Duration = Duration::from_secs(600);
+/// How long after a key its signal may come.
+const SIGNAL: Duration = Duration::from_secs(5);
 
 /// What to ask of a server.
 pub(crate) enum Wanted {
@@ -188,18 +190,20 @@ impl Caller<'_> {
     ) -> Result<Ended, Stopped> {
         // It is dropped after the desk has heard of it.
         let mut work = pin!(work);
+        let mut signal = pin!(interrupted());
         tokio::select! {
             biased;
-            () = self.desk.interrupted.cancelled() => Err(Failure::interrupted().into()),
-            () = interrupted() => {
+            () = self.desk.interrupted.cancelled() => {
+                // Ctrl-C at a prompt is a signal, too, which may come later. Taken for a second one
+                // it would keep the server from being told.
+                _ = timeout(SIGNAL, signal).await;
+                Err(Failure::interrupted().into())
+            }
+            () = &mut signal => {
                 self.desk.interrupt();
                 Err(Failure::interrupted().into())
             }
-            ended = &mut work => match self.desk.interrupted.is_cancelled() {
-                // Who asks at the terminal is part of the work, and may hear of it first.
-                true => Err(Failure::interrupted().into()),
-                false => ended,
-            },
+            ended = &mut work => ended,
         }
     }
 }

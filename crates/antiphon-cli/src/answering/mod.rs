@@ -273,6 +273,9 @@ impl Desk {
         let asked = asking.await;
         if matches!(&asked, Ok(Some(Err(error))) if error.kind() == ErrorKind::Interrupted) {
             self.interrupt();
+            // Whoever made the call drops it: only so is its server told. An answer of this end
+            // would be there before that.
+            return std::future::pending().await;
         }
         lock(&self.open).take();
         match asked {
