@@ -15,6 +15,7 @@ use crate::{
     connect::Session,
     failure::{Exit, Failure},
     paused::Restart,
+    terminal,
 };
 
 /// How long a server may ask to come back, unless told.
@@ -230,8 +231,16 @@ pub(crate) async fn interrupted() {
         }
         std::future::pending().await
     };
+    let pressed = async {
+        loop {
+            let heard = tokio::signal::ctrl_c().await;
+            if heard.is_err() || !terminal::was_disturbed() {
+                return;
+            }
+        }
+    };
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
+        () = pressed => {}
         () = asked_to_end => {}
     }
 }

@@ -25,7 +25,7 @@ use crate::printable;
 
 pub(crate) use person::Person;
 pub(crate) use prompts::{Prompts, Screen};
-pub(crate) use restore::{begin, put_aside, restore};
+pub(crate) use restore::{begin, put_aside, restore, was_disturbed};
 pub(crate) use secret::is_wanted as is_secret;
 
 /// Whether what is sent to a URL is read by nobody on the way: it is https, or on this machine.

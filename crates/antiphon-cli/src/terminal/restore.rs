@@ -6,7 +6,10 @@
 
 use std::{
     io::{self, Write},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -28,6 +31,9 @@ static STATE: Mutex<State> = Mutex::new(State {
 
 /// Told when a prompt closes.
 static CLOSED: Condvar = Condvar::new();
+
+/// Whether there was a signal that closed a prompt, and that nobody has heard of.
+static DISTURBED: AtomicBool = AtomicBool::new(false);
 
 struct State {
     /// The modes of the terminal from before the first prompt of the question that is asked.
@@ -123,6 +129,7 @@ pub(crate) fn restore() {
     while let Some(thread) = state.open
         && Instant::now() < until
     {
+        DISTURBED.store(true, Ordering::Relaxed);
         modes::disturb(thread);
         let waited = CLOSED.wait_timeout(state, Duration::from_millis(10));
         (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -138,6 +145,12 @@ pub(crate) fn restore() {
         };
         _ = io::stderr().write_all(past);
     }
+}
+
+/// Whether a signal that was just heard was [`restore`]'s own, and not somebody's who presses Ctrl-C.
+/// All that it sent are heard as one: they come while it runs, and nobody listens then.
+pub(crate) fn was_disturbed() -> bool {
+    DISTURBED.swap(false, Ordering::Relaxed)
 }
 
 #[cfg(unix)]
