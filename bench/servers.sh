@@ -29,9 +29,10 @@ target_directory() {
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 }
 
-# The harness, and with it the server and the client on Antiphon, as fast as they can be.
+# The harness, and with it the server, the client and the single parts of Antiphon, as fast as they can be.
 build_harness() {
-    (cd "$bench" && cargo build --quiet --profile speed -p antiphon-bench)
+    local programs=(antiphon-bench{,-server,-client,-micro,-guard})
+    (cd "$bench" && cargo build --quiet --profile speed -p antiphon-bench "${programs[@]/#/--bin=}")
     own=$(target_directory)/speed
     harness=$own/antiphon-bench
 }

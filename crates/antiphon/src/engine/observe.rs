@@ -187,14 +187,14 @@ pub(crate) fn goes_on<'k>(
     flow: impl FnOnce() -> FlowId,
     round: u16,
     answered: impl Iterator<Item = &'k str>,
-    waited: Duration,
+    waited: impl FnOnce() -> Duration,
 ) {
     let span = Span::current();
     if span.is_disabled() && !otel::TIMED {
         return;
     }
     let (flow, answered) = (flow().to_string(), keys(answered));
-    let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    let waited = u64::try_from(waited().as_millis()).unwrap_or(u64::MAX);
     span.record("antiphon.flow", &*flow);
     span.record("antiphon.round", round);
     span.record("antiphon.answered", &*answered);

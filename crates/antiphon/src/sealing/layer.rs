@@ -42,7 +42,8 @@ impl<S: Service> Sealed<S> {
         round: Round<'a>,
         ask: impl AsyncFnOnce(Round<'_>) -> Result<Reply<T>, Error>,
     ) -> Result<Reply<T>, Error> {
-        let leg = Leg::open(&self.sealing, call, bound, round).await?;
+        let mut leg = Leg::new(&self.sealing, bound);
+        leg.open(call, round).await?;
         // Answers to what was asked, and no others.
         let responses = match leg.answers().is_empty() {
             true => None,

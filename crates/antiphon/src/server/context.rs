@@ -147,26 +147,26 @@ impl<'a> Scene<'a> {
     }
 
     /// With what comes from earlier rounds.
-    pub(crate) fn continuing(mut self, leg: &'a Leg<'a>) -> Self {
+    pub(crate) fn continuing(&mut self, leg: &'a Leg<'a>) -> &mut Self {
         self.leg = Some(leg);
         self
     }
 
     /// With the manners of what is called, which may come from another server, and what it needs.
-    pub(crate) fn mannered(mut self, around: &'a Around) -> Self {
+    pub(crate) fn mannered(&mut self, around: &'a Around) -> &mut Self {
         self.manners = self.manners.and(around.manners);
         self.required = Some(&around.required);
         self
     }
 
     /// With what is known of a resource.
-    pub(crate) fn reading(mut self, requested: &'a str, mime_type: Option<&'a str>) -> Self {
+    pub(crate) fn reading(&mut self, requested: &'a str, mime_type: Option<&'a str>) -> &mut Self {
         self.requested = requested;
         self.mime_type = mime_type;
         self
     }
 
-    pub(crate) fn checking_output(mut self, checks: bool) -> Self {
+    pub(crate) fn checking_output(&mut self, checks: bool) -> &mut Self {
         self.checks_output = checks;
         self
     }

@@ -109,10 +109,10 @@ impl Service for Hosted {
                 target: tool.name,
                 arguments: tool.arguments,
             };
-            let leg = self.leg(call, bound, tool.round).await?;
-            let scene = Scene::new(call, tool.name, input, tool.round, &self.0)
-                .continuing(&leg)
-                .mannered(entry.around())
+            let mut leg = Leg::new(&self.0.settings.sealing, bound);
+            leg.open(call, tool.round).await?;
+            let mut scene = Scene::new(call, tool.name, input, tool.round, &self.0);
+            (scene.continuing(&leg).mannered(entry.around()))
                 .checking_output(entry.checks_output());
             let context = scene.context();
             let work = async {
@@ -161,14 +161,14 @@ impl Service for Hosted {
                 target: prompt.name,
                 arguments: prompt.arguments,
             };
-            let leg = self.leg(call, bound, prompt.round).await?;
+            let mut leg = Leg::new(&self.0.settings.sealing, bound);
+            leg.open(call, prompt.round).await?;
             let input = Input::Strings {
                 values: pairs(prompt.arguments()?),
                 checker: entry.checker.as_deref(),
             };
-            let scene = Scene::new(call, prompt.name, input, prompt.round, &self.0)
-                .continuing(&leg)
-                .mannered(&entry.around);
+            let mut scene = Scene::new(call, prompt.name, input, prompt.round, &self.0);
+            scene.continuing(&leg).mannered(&entry.around);
             let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
         })
@@ -204,8 +204,8 @@ impl Service for Hosted {
                     continue;
                 }
                 let round = Round::default();
-                let scene = Scene::new(call, template.uri(), nothing(), round, &self.0)
-                    .mannered(&template.around);
+                let mut scene = Scene::new(call, template.uri(), nothing(), round, &self.0);
+                scene.mannered(&template.around);
                 let context = scene.context();
                 if let Reply::Complete(list) = entry::answer(&Listing(&template), &context).await? {
                     all.extend(list.resources);
@@ -267,11 +267,10 @@ impl Service for Hosted {
                 target: uri,
                 arguments: None,
             };
-            let leg = self.leg(call, bound, resource.round).await?;
-            let scene = Scene::new(call, &found.target, input, resource.round, &self.0)
-                .continuing(&leg)
-                .mannered(&entry.around)
-                .reading(uri, entry.mime_type());
+            let mut leg = Leg::new(&self.0.settings.sealing, bound);
+            leg.open(call, resource.round).await?;
+            let mut scene = Scene::new(call, &found.target, input, resource.round, &self.0);
+            (scene.continuing(&leg).mannered(&entry.around)).reading(uri, entry.mime_type());
             let context = scene.context();
             leg.run(call, entry::answer(&*entry, &context)).await
         })
@@ -347,25 +346,6 @@ struct Found {
 }
 
 impl Hosted {
-    /// What a request brings from earlier rounds.
-    async fn leg<'a>(
-        &'a self,
-        call: &Call<'_>,
-        bound: Bound<'a>,
-        round: Round<'a>,
-    ) -> Result<Leg<'a>, Error> {
-        let sealing = &self.0.settings.sealing;
-        let opened = match round.is_first() {
-            true => Some(Leg::first(sealing, bound)),
-            false => Leg::open_here(sealing, call, bound, round)?,
-        };
-        match opened {
-            Some(leg) => Ok(leg),
-            // What few servers need is kept out of the future that all of them have.
-            None => Box::pin(Leg::open_elsewhere(sealing, call, bound, round)).await,
-        }
-    }
-
     fn capabilities(&self) -> ServerCapabilities {
         let registry = &self.0.registry;
         let offered = self.0.settings.offered;
@@ -424,7 +404,8 @@ impl Hosted {
         if !around.required.is_met(call) {
             return false;
         }
-        let scene = Scene::new(call, uri, nothing(), Round::default(), &self.0).mannered(around);
+        let mut scene = Scene::new(call, uri, nothing(), Round::default(), &self.0);
+        scene.mannered(around);
         let context = scene.context();
         matches!(
             entry::answer(&Watching(around), &context).await,
@@ -449,8 +430,8 @@ impl Hosted {
             argument: &completion.argument.name,
             prefix: &completion.argument.value,
         };
-        let scene =
-            Scene::new(call, target, input, Round::default(), &self.0).mannered(completing.around);
+        let mut scene = Scene::new(call, target, input, Round::default(), &self.0);
+        scene.mannered(completing.around);
         let context = scene.context();
         match entry::answer(completing, &context).await? {
             Reply::Complete(result) => Ok(result),

@@ -19,10 +19,14 @@ impl Caller {
     pub(super) fn new(method: &'static str, target: &str, call: &raw::Call<'_>) -> Self {
         let info = call.meta.client_info.map_or("", RawValue::get);
         let declared = call.meta.client_capabilities.map_or("", RawValue::get);
+        let mut text = String::with_capacity(target.len() + info.len() + declared.len());
+        text.push_str(target);
+        text.push_str(info);
+        text.push_str(declared);
         Self {
             method,
             principal: call.principal().cloned().map(Box::new),
-            text: [target, info, declared].concat().into(),
+            text: text.into(),
             target: target.len(),
             info: target.len() + info.len(),
         }

@@ -86,7 +86,7 @@ impl Leg<'_> {
         // That of an attempt which a layer dropped, and asks by itself now.
         self.give_back().await;
         let holder = holder()?;
-        let began = Instant::now();
+        let mut waiting_since = None;
         let mut pause = SHORTEST;
         let mut take_over = false;
         loop {
@@ -157,7 +157,8 @@ impl Leg<'_> {
                     return Ok(Claimed::Repeat);
                 }
                 Standing::Running(_) => {
-                    if began.elapsed() >= self.settings.work {
+                    let since = waiting_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= self.settings.work {
                         return Err(Trouble::Busy);
                     }
                     if pause == SHORTEST {

@@ -87,8 +87,8 @@ struct Opened {
 }
 
 impl<'a> Leg<'a> {
-    /// A request that brings no state.
-    pub(crate) fn first(sealing: &'a Sealing, bound: Bound<'a>) -> Self {
+    /// A request, whose state is not opened yet.
+    pub(crate) fn new(sealing: &'a Sealing, bound: Bound<'a>) -> Self {
         Self {
             settings: &sealing.settings,
             bound,

@@ -14,87 +14,77 @@ use antiphon_core::{
     },
 };
 
-use super::{Bound, Leg, Opened};
+use super::{Leg, Opened};
 use crate::{
     engine::observe::goes_on,
     raw::{self, Error, Round},
-    sealing::{
-        Sealing,
-        protect::{Trouble, body_of},
-    },
+    sealing::protect::{Trouble, body_of},
 };
 
 /// What was read from a state, and what makes its digests.
 type Read<T> = (Claims, T, Box<Digester>);
 
 impl<'a> Leg<'a> {
-    /// Opens the state that a request brings.
+    /// Opens the state that a request brings, if it brings one.
     ///
     /// # Errors
     /// The one error for a state that is refused, or that it cannot be checked at present.
     pub(crate) async fn open(
-        sealing: &'a Sealing,
+        &mut self,
         call: &raw::Call<'_>,
-        bound: Bound<'a>,
         round: Round<'a>,
-    ) -> Result<Self, Error> {
-        match Self::open_here(sealing, call, bound, round)? {
-            Some(leg) => Ok(leg),
-            None => Self::open_elsewhere(sealing, call, bound, round).await,
+    ) -> Result<(), Error> {
+        if round.is_first() || self.open_here(call, round)? {
+            return Ok(());
         }
+        // What few servers need is kept out of the future that all of them have.
+        Box::pin(self.open_elsewhere(call, round)).await
     }
 
-    /// The same at once; nothing if a codec is needed for that, or what a store keeps.
-    pub(crate) fn open_here(
-        sealing: &'a Sealing,
-        call: &raw::Call<'_>,
-        bound: Bound<'a>,
-        round: Round<'a>,
-    ) -> Result<Option<Self>, Error> {
-        let leg = Self::first(sealing, bound);
+    /// The same at once. Nothing is done, and `false`, if a codec is needed for that, or what a store
+    /// keeps.
+    fn open_here(&mut self, call: &raw::Call<'_>, round: Round<'a>) -> Result<bool, Error> {
         let answers = round.answers()?;
         let Some(state) = round.state else {
             if !answers.is_empty() {
-                let target = &*shown(bound.target);
+                let target = &*shown(self.bound.target);
                 tracing::debug!(target, "answers came that nobody had asked for; ignored");
             }
-            return Ok(Some(leg));
+            return Ok(true);
         };
-        let (settings, mut flow) = (leg.settings, None);
+        let (settings, mut flow) = (self.settings, None);
         let read = match call.aside.and_then(|aside| aside.held.take()) {
-            Some(kept) => leg.go_on(kept, &mut flow),
-            None if settings.protect.codec().is_some() => return Ok(None),
+            Some(kept) => self.go_on(kept, &mut flow),
+            None if settings.protect.codec().is_some() => return Ok(false),
             None => match settings
                 .protect
                 .open_here(state, settings.longest)
-                .and_then(|payload| leg.read(call, payload.as_bytes(), &mut flow))
+                .and_then(|payload| self.read(call, payload.as_bytes(), &mut flow))
             {
                 Ok((claims, Body::Ledger(ledger), digester)) => Ok((claims, ledger, digester)),
-                Ok((_, Body::Elsewhere(_), _)) => return Ok(None),
+                Ok((_, Body::Elsewhere(_), _)) => return Ok(false),
                 Err(trouble) => Err(trouble),
             },
         };
         match read {
-            Ok(read) => leg.opened(call, answers, read, flow).map(Some),
-            Err(trouble) => Err(leg.refuse(trouble, flow)),
+            Ok(read) => self.opened(call, answers, read, flow).map(|()| true),
+            Err(trouble) => Err(self.refuse(trouble, flow)),
         }
     }
 
     /// The same with a codec, or what a store keeps.
-    pub(crate) async fn open_elsewhere(
-        sealing: &'a Sealing,
+    async fn open_elsewhere(
+        &mut self,
         call: &raw::Call<'_>,
-        bound: Bound<'a>,
         round: Round<'a>,
-    ) -> Result<Self, Error> {
-        let leg = Self::first(sealing, bound);
+    ) -> Result<(), Error> {
         let mut flow = None;
-        match leg
+        match self
             .try_open(call, round.state.unwrap_or_default(), &mut flow)
             .await
         {
-            Ok(read) => leg.opened(call, round.answers()?, read, flow),
-            Err(trouble) => Err(leg.refuse(trouble, flow)),
+            Ok(read) => self.opened(call, round.answers()?, read, flow),
+            Err(trouble) => Err(self.refuse(trouble, flow)),
         }
     }
 
@@ -137,12 +127,12 @@ impl<'a> Leg<'a> {
 
     /// With what was read, if the answers are to what was asked.
     fn opened(
-        mut self,
+        &mut self,
         call: &raw::Call<'_>,
         answers: Answers<'a>,
         (claims, ledger, mut digester): Read<Ledger>,
         flow: Option<Secret>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(), Error> {
         if ledger.pending().next().is_some() && !answers.keys().any(|key| ledger.asks(key)) {
             let refusal = match answers.is_empty() {
                 true => Refusal::NoAnswers,
@@ -165,10 +155,10 @@ impl<'a> Leg<'a> {
             || digester.flow(),
             claims.round,
             self.answers.keys(),
-            self.settings.now().since(claims.issued),
+            || self.settings.now().since(claims.issued),
         );
         self.opened = Some(Box::new(Opened::new(claims, ledger, digester, fingerprint)));
-        Ok(self)
+        Ok(())
     }
 
     /// A ledger that is kept in the spill.
