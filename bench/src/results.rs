@@ -151,7 +151,8 @@ impl Page {
         self.paragraph("## Targets");
         self.paragraph(format_args!(
             "What was found for `{}` in this run, with all checks, limits, sealing and guards at their \
-             defaults. CPU figures are medians, and the verdict is by them.",
+             defaults. CPU figures are medians, and the verdict is by them. [HISTORY.md](HISTORY.md) \
+             tells what was found out about those that are missed.",
             report.roles.subject,
         ));
         let found = Found {

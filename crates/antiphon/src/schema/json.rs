@@ -64,6 +64,10 @@ impl<'a> Json<'a> {
             (What::Integer(held), b'-' | b'0'..=b'9') if held.most > u64::MAX.into() => {
                 large(self.text, held).map_or_else(|| self.number(), Ok)?
             }
+            // What 32 bits are too few for is refused.
+            (What::Float { short: true }, b'-' | b'0'..=b'9') => {
+                Given::F64(self.read::<f32>()?.into())
+            }
             (What::Any | What::Integer(_) | What::Float { .. }, b'-' | b'0'..=b'9') => {
                 self.number()?
             }
@@ -207,4 +211,187 @@ pub(crate) fn without_place(error: &serde_json::Error) -> String {
         text.truncate(place);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use antiphon_types::decode;
+    use proptest::prelude::*;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::super::{Reading, explain};
+    use super::*;
+
+    /// Something of every kind that types are made of.
+    #[derive(Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Order {
+        name: Code,
+        #[serde(default)]
+        lines: Vec<Line>,
+        pay: Option<Pay>,
+        notes: Option<BTreeMap<u8, Note>>,
+    }
+
+    #[derive(Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Line {
+        copies: u32,
+        price: Option<f64>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    #[allow(dead_code, reason = "only read")]
+    enum Pay {
+        Cash,
+        Card(String),
+        Split(u8, i64),
+        Bank { iban: String },
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "only read")]
+    enum Note {
+        Text(char),
+        Flags([bool; 2]),
+        Nothing(()),
+    }
+
+    #[derive(Deserialize)]
+    #[serde(try_from = "String")]
+    struct Code;
+
+    impl TryFrom<String> for Code {
+        type Error = &'static str;
+
+        fn try_from(text: String) -> Result<Self, Self::Error> {
+            match &*text {
+                "AB" => Ok(Self),
+                _ => Err("a code has two letters"),
+            }
+        }
+    }
+
+    fn why<T: DeserializeOwned>(text: &str) -> String {
+        match explain(&mut Reading::<T>::default(), text) {
+            None => "fine".to_owned(),
+            Some(violations) => violations.lines().collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_the_way_to_it() {
+        let line = "struct Line";
+        for (text, told) in [
+            (json!({"name": "AB"}), "fine".to_owned()),
+            (
+                json!({"name": "A"}),
+                "name: a code has two letters".to_owned(),
+            ),
+            (
+                json!({"name": "AB", "lines": [{"copies": 1}, [2]]}),
+                format!("lines[1]: invalid type: sequence, expected {line}"),
+            ),
+            (
+                json!({"name": "AB", "lines": [{"copies": -1}]}),
+                "lines[0].copies: invalid value: integer `-1`, expected u32".to_owned(),
+            ),
+            (
+                json!({"name": "AB", "lines": [{}]}),
+                "lines[0]: missing field `copies`".to_owned(),
+            ),
+            (
+                json!({"name": "AB", "pay": 3}),
+                "pay: invalid type: integer `3`, expected enum Pay".to_owned(),
+            ),
+            (
+                json!({"name": "AB", "pay": "cheque"}),
+                "pay: unknown variant `cheque`, expected one of `cash`, `card`, `split`, `bank`"
+                    .to_owned(),
+            ),
+            (
+                json!({"name": "AB", "pay": {"bank": {"iban": 1}}}),
+                "pay.bank.iban: invalid type: integer `1`, expected a string".to_owned(),
+            ),
+            (
+                json!({"name": "AB", "notes": {"x": null}}),
+                "notes: invalid value: expected key to be a number in quotes".to_owned(),
+            ),
+        ] {
+            assert_eq!(why::<Order>(&text.to_string()), told, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_and_a_text_that_breaks_off_are_told() {
+        assert_eq!(
+            why::<Line>(r#"{"copies": 1, "copies": 2}"#),
+            "duplicate field `copies`"
+        );
+        assert!(why::<Vec<u8>>("[1,").starts_with("EOF while parsing"));
+        assert_eq!(why::<Vec<f32>>("[1.5, 1e39]"), "[1]: number out of range");
+    }
+
+    /// A value for one of these types, right or nearly so.
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (-2i64..300).prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            Just(json!(2.0)),
+            "[a-z]?".prop_map(Value::from),
+            prop_oneof![Just("AB"), Just("cash"), Just("card"), Just("cheque")]
+                .prop_map(Value::from),
+        ];
+        let name = prop_oneof![
+            Just("name"),
+            Just("lines"),
+            Just("pay"),
+            Just("notes"),
+            Just("copies"),
+            Just("price"),
+            Just("card"),
+            Just("split"),
+            Just("bank"),
+            Just("iban"),
+            Just("7"),
+            Just("-7"),
+        ];
+        leaf.prop_recursive(4, 24, 4, move |inner| {
+            let member = (name.clone(), inner.clone());
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(member, 0..4).prop_map(|members| {
+                    let members = members.into_iter();
+                    Value::Object(members.map(|(name, it)| (name.to_owned(), it)).collect())
+                }),
+                (inner.clone(), inner)
+                    .prop_map(|(lines, pay)| { json!({"name": "AB", "lines": lines, "pay": pay}) }),
+            ]
+        })
+    }
+
+    proptest! {
+        /// The second reading finds something wrong exactly where the first did.
+        #[test]
+        fn it_agrees_with_the_reading_of_every_call(value in values()) {
+            let text = value.to_string();
+            prop_assert_eq!(why::<Order>(&text) == "fine", decode::<Order>(&text).is_ok());
+            prop_assert_eq!(why::<Line>(&text) == "fine", decode::<Line>(&text).is_ok());
+            prop_assert_eq!(why::<Pay>(&text) == "fine", decode::<Pay>(&text).is_ok());
+            prop_assert_eq!(why::<Note>(&text) == "fine", decode::<Note>(&text).is_ok());
+            prop_assert_eq!(why::<Vec<Pay>>(&text) == "fine", decode::<Vec<Pay>>(&text).is_ok());
+            prop_assert_eq!(
+                why::<BTreeMap<i8, f32>>(&text) == "fine",
+                decode::<BTreeMap<i8, f32>>(&text).is_ok()
+            );
+        }
+    }
 }
