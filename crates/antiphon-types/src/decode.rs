@@ -8,6 +8,7 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 use serde::{Deserialize, Deserializer};
+use serde_json::de::StrRead;
 
 /// Decodes JSON text, taking structs from objects only and bare enum variants
 /// from their names only.
@@ -28,9 +29,17 @@ use serde::{Deserialize, Deserializer};
 /// ```
 pub fn decode<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
     let mut from = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Strict(&mut from))?;
+    let value = decode_from(&mut from)?;
     from.end()?;
     Ok(value)
+}
+
+/// The same from a reader of JSON, for whoever makes one and looks whether anything follows: code
+/// that need not know the type.
+pub fn decode_from<'de, T: Deserialize<'de>>(
+    from: &mut serde_json::Deserializer<StrRead<'de>>,
+) -> serde_json::Result<T> {
+    T::deserialize(Strict(from))
 }
 
 /// A deserializer, or a part that one hands out or is handed, in which structs

@@ -45,7 +45,7 @@ pub use complete::{
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, Role, TextContent,
 };
-pub use decode::decode;
+pub use decode::{decode, decode_from};
 pub use discover::DiscoverResult;
 pub use elicit::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams,

@@ -59,7 +59,7 @@ pub(crate) use misfit::misfits;
 #[cfg(feature = "server")]
 pub(crate) use once::read_once;
 #[cfg(feature = "server")]
-pub(crate) use reading::{Read, Reading, explain};
+pub(crate) use reading::{Read, Reading, explain, read_json};
 #[cfg(feature = "server")]
 pub(crate) use spelt::SpeltChecker;
 #[cfg(feature = "server")]

@@ -1,8 +1,9 @@
 //! [`Reading`]: a type that is read, for code that need not know which.
 
 use serde::de::DeserializeOwned;
+use serde_json::{Deserializer, de::StrRead};
 
-use antiphon_types::decode;
+use antiphon_types::decode_from;
 
 use super::Violations;
 use super::feed::Fed;
@@ -15,7 +16,7 @@ pub(crate) trait Read {
     ///
     /// # Errors
     /// What does not fit.
-    fn json(&mut self, text: &str) -> serde_json::Result<()>;
+    fn json(&mut self, from: &mut Deserializer<StrRead<'_>>) -> serde_json::Result<()>;
 
     /// From anything else, and once more from JSON that did not fit.
     ///
@@ -40,8 +41,8 @@ impl<T> Reading<T> {
 }
 
 impl<T: DeserializeOwned> Read for Reading<T> {
-    fn json(&mut self, text: &str) -> serde_json::Result<()> {
-        self.0 = Some(decode(text)?);
+    fn json(&mut self, from: &mut Deserializer<StrRead<'_>>) -> serde_json::Result<()> {
+        self.0 = Some(decode_from(from)?);
         Ok(())
     }
 
@@ -49,6 +50,16 @@ impl<T: DeserializeOwned> Read for Reading<T> {
         self.0 = Some(T::deserialize(from)?);
         Ok(())
     }
+}
+
+/// Reads a type from a JSON text.
+///
+/// # Errors
+/// What does not fit.
+pub(crate) fn read_json(into: &mut dyn Read, text: &str) -> serde_json::Result<()> {
+    let mut from = Deserializer::from_str(text);
+    into.json(&mut from)?;
+    from.end()
 }
 
 /// Why a type cannot be read from a JSON text, and where; nothing if it can.

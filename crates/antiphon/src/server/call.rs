@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{CallKind, Context, Description, FromCall, Responses, Server, Stop};
+use super::{CallKind, Description, FromCall, Responses, Server, Stop, extract::at_once};
 use crate::{
     Logger, Progress,
     auth::{Principal, scopes},
@@ -205,7 +205,7 @@ impl Call {
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Call {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+    at_once!(|call, _| {
         Ok(Self(Arc::new(Kept {
             id: call.id(),
             method: call.method().to_owned(),
@@ -230,7 +230,7 @@ impl<S: Sync> FromCall<S> for Call {
             asker: call.asker(),
             server: call.server().clone(),
         })))
-    }
+    });
 
     fn describe(description: &mut Description) {
         description.logs();

@@ -45,7 +45,7 @@ pub struct Context<'a> {
 }
 
 /// The state of a call, as it is being claimed.
-pub(crate) type Claiming<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 'a>>;
+type Claiming<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 'a>>;
 
 /// What is the same for all who see one call.
 pub(crate) struct Scene<'a> {
@@ -223,9 +223,15 @@ impl<'a> Context<'a> {
     /// What does not fit, and where.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T, Stop> {
         let mut reading = Reading::default();
-        self.read(&mut reading).map_err(Stop::arguments)?;
-        let unread = || Stop::reject(-32603, "Internal error");
-        reading.done().ok_or_else(unread)
+        self.read_into(&mut reading)?;
+        match reading.done() {
+            Some(arguments) => Ok(arguments),
+            None => Err(Stop::internal()),
+        }
+    }
+
+    fn read_into(&self, reading: &mut dyn Read) -> Result<(), Stop> {
+        self.read(reading).map_err(Stop::arguments)
     }
 
     /// Reads the arguments, as a type that is not known here.
@@ -236,7 +242,7 @@ impl<'a> Context<'a> {
                 arguments, checker, ..
             } => {
                 let text = arguments.map_or("{}", RawValue::get);
-                into.json(text)
+                schema::read_json(into, text)
                     .or_else(|error| second_look(into, text, checker, &error))
             }
             _ => {
@@ -292,9 +298,15 @@ impl<'a> Context<'a> {
 
     /// Comes last before the handler runs, or asks: arguments that no extractor looked at are
     /// checked, and the state is claimed.
-    ///
+    pub(crate) async fn claimed(&self) -> Result<(), Stop> {
+        match self.ready()? {
+            Some(claiming) => claiming.await,
+            None => Ok(()),
+        }
+    }
+
     /// A state is claimed by the future, which only calls with one have: so it is boxed.
-    pub(crate) fn ready(&self) -> Result<Option<Claiming<'_>>, Stop> {
+    fn ready(&self) -> Result<Option<Claiming<'_>>, Stop> {
         if !self.scene.told.load(Ordering::Relaxed) {
             self.check().map_err(Stop::arguments)?;
         }
@@ -561,7 +573,7 @@ fn second_look(
             return Err(violations);
         } else if schema::write_whole(&mut value)
             // To JSON Schema `2.0` is a whole number; to serde it is none.
-            && into.json(&value.to_string()).is_ok()
+            && schema::read_json(into, &value.to_string()).is_ok()
         {
             return Ok(());
         }

@@ -41,6 +41,14 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// Those that do not ask are taken first, in order, and the first that fails ends the call; then
 /// those that do, all of them side by side, so that their questions leave together.
 pub trait Extract<S>: Sized + Send + 'static {
+    /// Whether none of them waits.
+    #[doc(hidden)]
+    const AT_ONCE: bool;
+
+    /// Takes them all from one call without waiting.
+    #[doc(hidden)]
+    fn at_once(call: &Context<'_>, state: &S) -> Result<Self, Stop>;
+
     /// Takes them all from one call.
     fn extract(call: &Context<'_>, state: &S) -> impl Future<Output = Result<Self, Stop>> + Send;
 
@@ -79,13 +87,27 @@ where
     M: Extract<S>,
 {
     fn run<'a>(&'a self, call: &'a Context<'a>, state: &'a S) -> Running<'a, R> {
-        Box::pin(async move {
-            let ended = match M::extract(call, state).await {
-                Ok(arguments) => self.handler.call(arguments).await.into_reply(call),
-                Err(stop) => Err(stop),
-            };
-            call.settle(ended)
-        })
+        // Which of the two is known when this is compiled, so that only that one is.
+        if M::AT_ONCE {
+            Box::pin(async move {
+                let ended = match M::at_once(call, state) {
+                    Ok(arguments) => match call.claimed().await {
+                        Ok(()) => self.handler.call(arguments).await.into_reply(call),
+                        Err(stop) => Err(stop),
+                    },
+                    Err(stop) => Err(stop),
+                };
+                call.settle(ended)
+            })
+        } else {
+            Box::pin(async move {
+                let ended = match M::extract(call, state).await {
+                    Ok(arguments) => self.handler.call(arguments).await.into_reply(call),
+                    Err(stop) => Err(stop),
+                };
+                call.settle(ended)
+            })
+        }
     }
 }
 
@@ -141,9 +163,7 @@ async fn take(
             poll_fn(|context| slot.poll(context)).await?;
         }
     }
-    if let Some(claiming) = call.ready()? {
-        claiming.await?;
-    }
+    call.claimed().await?;
     if !asks.contains(&true) {
         return Ok(());
     }
@@ -205,6 +225,13 @@ macro_rules! handlers {
         }
 
         impl<S: Send + Sync, $($T: FromCall<S>,)*> Extract<S> for ($($T,)*) {
+            const AT_ONCE: bool = $($T::AT_ONCE &&)* true;
+
+            #[allow(unused_variables, reason = "there may be none")]
+            fn at_once(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
+                Ok(($($T::at_once(call, state)?,)*))
+            }
+
             #[allow(non_snake_case, unused_variables, unused_mut,
                 reason = "a value is named as its type, and there may be none")]
             async fn extract(call: &Context<'_>, state: &S) -> Result<Self, Stop> {
@@ -216,7 +243,7 @@ macro_rules! handlers {
                 match ($($T.taken,)*) {
                     ($(Some($T),)*) => Ok(($($T,)*)),
                     #[allow(unreachable_patterns, reason = "not without arguments")]
-                    _ => Err(Stop::reject(-32603, "Internal error")),
+                    _ => Err(Stop::internal()),
                 }
             }
 

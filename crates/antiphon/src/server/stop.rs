@@ -141,6 +141,11 @@ impl Stop {
         matches!(*self.0, Why::Cancelled(_))
     }
 
+    /// Something is wrong here, which is none of the caller's business.
+    pub(crate) fn internal() -> Self {
+        Self::reject(-32603, "Internal error")
+    }
+
     pub(crate) fn asked() -> Self {
         Self(Box::new(Why::Asked))
     }

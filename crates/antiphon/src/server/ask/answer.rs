@@ -65,16 +65,6 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The same with what was read of it, which there is if anything was filled in.
-    pub(super) fn with<U>(self, read: Option<U>) -> Result<Answer<U>, Stop> {
-        Ok(match (self, read) {
-            (Self::Accept(_), Some(value)) => Answer::Accept(value),
-            (Self::Accept(_), None) => return Err(Stop::reject(-32603, "Internal error")),
-            (Self::Decline, _) => Answer::Decline,
-            (Self::Cancel, _) => Answer::Cancel,
-        })
-    }
-
     /// The value; else the call ends with what the user did instead.
     pub(super) fn or_stop(self, key: &str) -> Result<T, Stop> {
         match self {
@@ -100,23 +90,23 @@ pub trait FromAnswer: Sized {
     /// The form.
     type Form: Form;
 
-    /// Takes what the user did.
+    /// Takes what was filled in, or why nothing was.
     #[doc(hidden)]
-    fn from_answer(key: &str, answer: Answer<Self::Form>) -> Result<Self, Stop>;
+    fn from_answer(filled: Result<Self::Form, Stop>) -> Result<Self, Stop>;
 }
 
 impl<T: Form> FromAnswer for T {
     type Form = T;
 
-    fn from_answer(key: &str, answer: Answer<T>) -> Result<T, Stop> {
-        answer.or_stop(key)
+    fn from_answer(filled: Result<T, Stop>) -> Result<T, Stop> {
+        filled
     }
 }
 
 impl<T: Form> FromAnswer for Answer<T> {
     type Form = T;
 
-    fn from_answer(_: &str, answer: Self) -> Result<Self, Stop> {
-        Ok(answer)
+    fn from_answer(filled: Result<T, Stop>) -> Result<Self, Stop> {
+        Self::of(filled)
     }
 }

@@ -27,7 +27,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    Context, FromCall, Stop,
+    FromCall, Stop,
+    extract::at_once,
     fault::{Fault, Faults},
 };
 use crate::{
@@ -98,31 +99,36 @@ impl Ask {
     /// # Errors
     /// To be returned by `?`: the question, or why there is no answer.
     pub fn form<A: FromAnswer>(&self, key: &str, message: impl Into<String>) -> Result<A, Stop> {
-        let key = &*self.full(key);
-        let definition = A::Form::definition();
         let mut filled = None;
-        let answer = self.ask_form(key, message.into(), definition, &mut |content| {
+        let asked = self.ask_form(key, message.into(), A::Form::definition(), &mut |content| {
             filled = Some(A::Form::read(content)?);
             Ok(())
-        })?;
-        A::from_answer(key, answer.with(filled)?)
+        });
+        A::from_answer(match (asked, filled) {
+            (Ok(()), Some(filled)) => Ok(filled),
+            (Ok(()), None) => Err(Stop::internal()),
+            (Err(stop), _) => Err(stop),
+        })
     }
 
-    /// Asks for a form that `read` reads when it is filled in.
+    /// Asks for a form that `read` reads when it is filled in; whoever does not fill it in ends the
+    /// call.
     fn ask_form(
         &self,
         key: &str,
         message: String,
         definition: &'static Definition,
         read: &mut dyn FnMut(Map<String, Value>) -> Result<(), Vec<String>>,
-    ) -> Result<Answer<()>, Stop> {
+    ) -> Result<(), Stop> {
+        let key = &*self.full(key);
         let canonical = question::form(&message, definition);
-        self.ask(
+        let answer = self.ask(
             key,
             &canonical,
             |answer| filled_in(answer, read),
             || InputRequest::Elicit(ElicitRequestParams::form(message, definition.prepared())),
-        )
+        )?;
+        answer.or_stop(key)
     }
 
     /// The same with a form that is made at run time; what was filled in, by name.
@@ -456,9 +462,7 @@ fn is_too_large(why: &str) -> bool {
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Ask {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        call.ask()
-    }
+    at_once!(|call, _| call.ask());
 }
 
 impl fmt::Debug for Ask {

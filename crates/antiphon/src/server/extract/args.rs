@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Context, FromCall, OptionalFromCall, Stop};
+use super::{Context, FromCall, OptionalFromCall, Stop, at_once};
 use crate::server::Description;
 
 /// The arguments of a call as a type of yours.
@@ -41,9 +41,7 @@ impl<S: Sync, T> FromCall<S> for Args<T>
 where
     T: DeserializeOwned + JsonSchema + Send + 'static,
 {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        call.args().map(Self)
-    }
+    at_once!(|call, _| call.args().map(Self));
 
     fn describe(description: &mut Description) {
         description.decoded::<T>();
@@ -58,12 +56,12 @@ pub struct Prefix(pub String);
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Prefix {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+    at_once!(|call, _| {
         match call.prefix() {
             Some(prefix) => Ok(Self(prefix.to_owned())),
             None => Err(Stop::reject(-32603, "Only a completion has a prefix")),
         }
-    }
+    });
 
     fn describe(description: &mut Description) {
         description.completes();

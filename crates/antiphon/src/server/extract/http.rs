@@ -3,15 +3,13 @@
 use antiphon_core::negotiate::shown;
 use http::HeaderMap;
 
-use super::{Context, FromCall, OptionalFromCall, Stop};
+use super::{Context, FromCall, OptionalFromCall, Stop, at_once};
 
 /// The headers of the HTTP request. On other transports there are none: the map is empty, and
 /// `Option<HeaderMap>` is `None`.
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for HeaderMap {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.headers().cloned().unwrap_or_default())
-    }
+    at_once!(|call, _| Ok(call.headers().cloned().unwrap_or_default()));
 }
 
 impl<S: Sync> OptionalFromCall<S> for HeaderMap {
@@ -26,7 +24,7 @@ impl<S: Sync> OptionalFromCall<S> for HeaderMap {
 pub struct Extension<T>(pub T);
 
 impl<S: Sync, T: Clone + Send + Sync + 'static> FromCall<S> for Extension<T> {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
+    at_once!(|call, _| {
         call.extension::<T>().map(Self).ok_or_else(|| {
             let extension = std::any::type_name::<T>();
             tracing::error!(
@@ -34,9 +32,9 @@ impl<S: Sync, T: Clone + Send + Sync + 'static> FromCall<S> for Extension<T> {
                 target = &*shown(call.target()),
                 "nothing attached this extension"
             );
-            Stop::reject(-32603, "Internal error")
+            Stop::internal()
         })
-    }
+    });
 }
 
 impl<S: Sync, T: Clone + Send + Sync + 'static> OptionalFromCall<S> for Extension<T> {

@@ -3,11 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::FromCall;
-use crate::{
-    raw::Answers,
-    server::{Context, Stop},
-};
+use super::{FromCall, at_once};
+use crate::{raw::Answers, server::Context};
 
 /// The answers to the questions that were asked in the round before: an extractor.
 ///
@@ -52,9 +49,7 @@ impl std::fmt::Debug for Responses {
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Responses {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(Self::of(call))
-    }
+    at_once!(|call, _| Ok(Self::of(call)));
 }
 
 /// The state that was sent with the questions of the round before: an extractor. Nothing in the
@@ -66,7 +61,5 @@ pub struct RequestState<T>(pub Option<T>);
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync, T: DeserializeOwned + Send + 'static> FromCall<S> for RequestState<T> {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        call.request_state().map(Self)
-    }
+    at_once!(|call, _| call.request_state().map(Self));
 }

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, FromCall, Stop};
+use super::{FromCall, at_once};
 use crate::{
     Logger, Progress,
     raw::TraceContext,
@@ -11,17 +11,13 @@ use crate::{
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Progress {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.progress())
-    }
+    at_once!(|call, _| Ok(call.progress()));
 }
 
 /// A server with a handler that takes this declares the capability `logging`.
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Logger {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.logger())
-    }
+    at_once!(|call, _| Ok(call.logger()));
 
     fn describe(description: &mut Description) {
         description.logs();
@@ -32,22 +28,16 @@ impl<S: Sync> FromCall<S> for Logger {
 /// tasks. The handler's own future is simply dropped.
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for CancellationToken {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.cancellation())
-    }
+    at_once!(|call, _| Ok(call.cancellation()));
 }
 
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for TraceContext {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.trace())
-    }
+    at_once!(|call, _| Ok(call.trace()));
 }
 
 /// The server that is running, to add and remove things or to announce changes.
 #[diagnostic::do_not_recommend]
 impl<S: Sync> FromCall<S> for Server {
-    async fn from_call(call: &Context<'_>, _: &S) -> Result<Self, Stop> {
-        Ok(call.server().clone())
-    }
+    at_once!(|call, _| Ok(call.server().clone()));
 }

@@ -1,6 +1,6 @@
 //! [`State`]: what the server's handlers share.
 
-use super::{Context, FromCall, Stop};
+use super::{FromCall, at_once};
 
 /// The server's state, or a part of it.
 ///
@@ -23,9 +23,7 @@ use super::{Context, FromCall, Stop};
 pub struct State<T>(pub T);
 
 impl<S: Sync, T: FromRef<S> + Send + 'static> FromCall<S> for State<T> {
-    async fn from_call(_: &Context<'_>, state: &S) -> Result<Self, Stop> {
-        Ok(Self(T::from_ref(state)))
-    }
+    at_once!(|_, state| Ok(Self(T::from_ref(state))));
 }
 
 /// A part of a larger state, for [`State`] to take by itself.

@@ -158,9 +158,7 @@ impl Context<'_> {
             // Boxed, since those that lead to each other have no size otherwise.
             let run: memo::Running<'_, T> = Box::pin(async {
                 // A layer may come to it before anybody has claimed the state.
-                if let Some(claiming) = call.ready()? {
-                    claiming.await?;
-                }
+                call.claimed().await?;
                 T::resolve(&call, state).await
             });
             run.await.map_err(Into::into)
