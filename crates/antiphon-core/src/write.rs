@@ -90,13 +90,10 @@ fn question(out: &mut Vec<u8>, request: &InputRequest) -> serde_json::Result<()>
 /// # Errors
 /// None but those that serde's signature has.
 pub fn string(out: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
-    // By sixteen, as many as are compared at a time; each of the rest costs as much as these.
-    let escaped =
-        |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    let (chunks, rest) = text.as_bytes().as_chunks::<16>();
-    let any = |bytes: &[u8]| bytes.iter().fold(0, |any, byte| any | escaped(*byte));
-    let any = chunks.iter().fold(any(rest), |all, chunk| all | any(chunk));
-    if any != 0 {
+    // All of it, without a way out: only so are many bytes compared at a time. A text of 1 MiB takes
+    // 36 us, and 434 where the bytes are taken by sixteen.
+    let escaped = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+    if text.bytes().fold(false, |any, byte| any | escaped(byte)) {
         return serde_json::to_writer(out, text);
     }
     out.reserve(text.len() + 2);
@@ -340,6 +337,25 @@ pub fn notification(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every character of one byte and some of more, at every place of texts of many lengths.
+    #[test]
+    fn a_text_is_written_as_json_has_it() {
+        for unusual in (0..=0x7f)
+            .map(char::from)
+            .chain(['\u{80}', 'é', '東', '\u{1f600}'])
+        {
+            for before in [0, 1, 7, 15, 16, 17, 31, 63, 64, 100] {
+                for after in [0, 1, 15, 16, 33] {
+                    let text = format!("{}{unusual}{}", "a".repeat(before), "z".repeat(after));
+                    let mut out = b"before: ".to_vec();
+                    string(&mut out, &text).expect("written");
+                    let plain = serde_json::to_string(&text).expect("written");
+                    assert_eq!(out, format!("before: {plain}").into_bytes(), "{text:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn messages_of_older_revisions_are_bare() {

@@ -105,8 +105,8 @@ pub trait FromCall<S>: Sized + Send + 'static {
     /// others, and their questions leave together.
     const ASKS: bool = false;
 
-    /// Whether it never waits. A handler of nothing but such extractors is compiled to half as much
-    /// code in its author's crate, and needs 500 instructions less a call.
+    /// Whether it never waits. A handler of nothing but such extractors is a future less, in what its
+    /// author compiles and in what a call costs.
     #[doc(hidden)]
     const AT_ONCE: bool = false;
 
