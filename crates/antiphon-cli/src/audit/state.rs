@@ -97,17 +97,27 @@ fn instead(state: &str, piece: &str, other: &str) -> String {
 /// One thing changed: a character here and there, or a value that can be read.
 pub(super) fn tampered(state: &str) -> Vec<Variant> {
     let mut variants = Vec::new();
-    let characters: Vec<char> = state.chars().collect();
-    for at in places(state, characters.len()) {
-        let mut changed = characters.clone();
-        changed[at] = swapped(changed[at], is_hex(state));
-        let what = format!("character {} of {} changed", at + 1, characters.len());
-        variants.push((what, changed.into_iter().collect()));
-    }
     for piece in pieces(state) {
         variants.extend(rewritten(state, piece));
     }
+    variants.truncate(MOST_VALUES);
+    let characters: Vec<char> = state.chars().collect();
+    for at in places(state, characters.len()) {
+        let mut changed = characters.clone();
+        changed[at] = swapped(changed[at], is_in_hex(state, at));
+        let what = format!("character {} of {} changed", at + 1, characters.len());
+        variants.push((what, changed.into_iter().collect()));
+    }
     variants
+}
+
+/// Whether the character at a place is one of a piece in hex.
+fn is_in_hex(state: &str, at: usize) -> bool {
+    let mut pieces = pieces(state).into_iter();
+    pieces.any(|piece| {
+        let start = state[..place(state, piece)].chars().count();
+        is_hex(piece) && (start..start + piece.len()).contains(&at)
+    })
 }
 
 /// How a document is written in a state.
@@ -151,7 +161,7 @@ impl Written {
 /// The state with each value changed that can be read in a piece, and written as it was.
 fn rewritten(state: &str, piece: &str) -> Vec<Variant> {
     let Some((document, written)) = Written::read(piece) else {
-        return Vec::new();
+        return counted(state, piece);
     };
     let mut variants = Vec::new();
     for pointer in leaves(&document).into_iter().take(6) {
@@ -174,6 +184,40 @@ fn rewritten(state: &str, piece: &str) -> Vec<Variant> {
         let unsigned = written.write(&json!({"alg": "none", "typ": "JWT"}));
         let variant = format!("{unsigned}.{payload}.");
         variants.push(("made a token that is not signed".to_owned(), variant));
+    }
+    variants
+}
+
+/// The state with the numbers changed of a piece that is plain text: `step2` may be `step3`.
+fn counted(state: &str, piece: &str) -> Vec<Variant> {
+    let (text, written) = match decode(piece) {
+        _ if is_plain(piece) => (piece.to_owned(), None),
+        Some((spelling, bytes)) => match text_in(&bytes) {
+            Some(text) if text.as_bytes() == bytes => (text, Some(spelling)),
+            _ => return Vec::new(),
+        },
+        None => return Vec::new(),
+    };
+    let is_padded = piece.ends_with('=');
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<_> = numbers.filter(|number| !number.is_empty()).collect();
+    let mut variants = Vec::new();
+    for number in numbers.into_iter().take(3) {
+        let Ok(value) = number.parse::<u64>() else {
+            continue;
+        };
+        for other in [value.checked_add(1), value.checked_sub(1)]
+            .into_iter()
+            .flatten()
+        {
+            let changed = instead(&text, number, &other.to_string());
+            let changed = match written {
+                Some(spelling) => spelling.encode(changed.as_bytes(), is_padded),
+                None => changed,
+            };
+            let what = format!("the number {number} made {other}");
+            variants.push((what, instead(state, piece, &changed)));
+        }
     }
     variants
 }
@@ -214,13 +258,23 @@ fn places(state: &str, length: usize) -> Vec<usize> {
     places.retain(|at| *at < length);
     places.sort_unstable();
     places.dedup();
-    // A state of many pieces has enough places without all of them.
-    places.truncate(MOST);
-    places
+    thinned(&places)
+}
+
+/// A state of many pieces has enough places without all of them: evenly many, and both ends.
+fn thinned(places: &[usize]) -> Vec<usize> {
+    let count = places.len().min(MOST_CHARACTERS);
+    let last = places.len().saturating_sub(1);
+    let at = |number: usize| places[number * last / count.saturating_sub(1).max(1)];
+    (0..count).map(at).collect()
 }
 
 /// Most characters that are changed, one at a time.
-pub(super) const MOST: usize = 16;
+const MOST_CHARACTERS: usize = 20;
+/// Most values that are.
+const MOST_VALUES: usize = 12;
+/// Most variants of one kind.
+pub(super) const MOST: usize = MOST_CHARACTERS + MOST_VALUES;
 
 /// Another character of the same alphabet, whose bits differ where they count: the last character of
 /// Base64 has some that do not.
@@ -375,7 +429,8 @@ pub(super) fn readable(state: &str, known: &[String]) -> Vec<String> {
         });
         found.extend(shown);
     };
-    if is_document(state) || known.iter().any(|known| state.contains(known.as_str())) {
+    let is_known = known.iter().any(|known| state.contains(known.as_str()));
+    if is_known || is_document(state) || is_plain(state) {
         look(state.as_bytes());
     }
     let percent: Vec<u8> = percent_decode_str(state).collect();
@@ -401,11 +456,52 @@ fn is_document(state: &str) -> bool {
     marks - padding.min(marks) >= 2
 }
 
+/// Whether a state is a few words and small numbers, such as `step:2` or `awaitingConfirm`: what is
+/// random looks otherwise.
+fn is_plain(state: &str) -> bool {
+    let parts: Vec<_> = state
+        .split(['-', '_', ':', '.', '/', ' ', '|', '=', '&', ','])
+        .collect();
+    let is_part = |part: &&str| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = &part[word.len()..];
+        number.len() <= 6 && (word.is_empty() || is_words(word))
+    };
+    let says = |part: &&str| part.len() >= 3 && part.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_number =
+        !state.is_empty() && state.len() <= 6 && state.bytes().all(|b| b.is_ascii_digit());
+    is_number || (parts.iter().all(|part| is_part(part)) && parts.iter().any(says))
+}
+
+/// Whether letters are words as people write them: `step`, `STEP`, `nextStep`.
+fn is_words(letters: &str) -> bool {
+    if !letters.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
+    let is_word = |word: &str| {
+        (2..=14).contains(&word.len()) && word.contains(['a', 'e', 'i', 'o', 'u', 'y'])
+    };
+    let lower = letters.to_ascii_lowercase();
+    if lower == letters || letters.to_ascii_uppercase() == letters {
+        return is_word(&lower);
+    }
+    let mut words = vec![String::new()];
+    for letter in letters.chars() {
+        if letter.is_ascii_uppercase() && !words.last().is_some_and(String::is_empty) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.push(letter.to_ascii_lowercase());
+        }
+    }
+    words.iter().all(|word| is_word(word)) && letters.len() >= 3 * words.len()
+}
+
 /// Text, if that is what bytes are; or the longest run of it.
 fn text_in(bytes: &[u8]) -> Option<String> {
     let is_text = |text: &str| text.chars().all(|c| !c.is_control() || c.is_whitespace());
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| is_text(text)) {
-        return (text.len() >= TEXT).then(|| text.to_owned());
+        return (text.len() >= TEXT || is_plain(text)).then(|| text.to_owned());
     }
     let runs = bytes.split(|byte| !(0x20..0x7f).contains(byte));
     let longest = runs.max_by_key(|run| run.len())?;
@@ -519,5 +615,64 @@ mod tests {
         assert_eq!(readable(r#"{"user":"ada"}"#, &none), [r#"{"user":"ada"}"#]);
         assert_eq!(readable("%7B%22a%22%3A%22bcdef%22%7D", &none).len(), 1);
         assert_eq!(readable("step2-Dune", &["Dune".to_owned()]), ["step2-Dune"]);
+        for plain in [
+            "step2",
+            "awaiting_confirmation",
+            "nextStep",
+            "17",
+            "step:2",
+            "order-7",
+        ] {
+            assert_eq!(readable(plain, &none), [plain]);
+            assert_eq!(readable(&encoded(plain), &none), [plain]);
+        }
+        for random in [
+            "kT9xQz",
+            "2f9c1e07",
+            "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+            "V1StGXR8_Z5jdHi6B-myT",
+        ] {
+            assert_eq!(readable(random, &none), none, "{random}");
+        }
+    }
+
+    /// Where a number says how far a call is, the next one is tried.
+    #[test]
+    fn numbers_in_plain_text_are_changed() {
+        let variants = |state: &str| -> HashSet<String> {
+            tampered(state)
+                .into_iter()
+                .map(|(_, variant)| variant)
+                .collect()
+        };
+        assert!(variants("step2").contains("step3") && variants("step2").contains("step1"));
+        assert!(variants("2").contains("3"));
+        let encoded_step = encoded("step:2");
+        assert!(variants(&encoded_step).contains(&encoded("step:3")));
+    }
+
+    /// Also of a state of many parts the end is changed, where a tag is.
+    #[test]
+    fn every_part_is_tampered_with() {
+        for count in 1..9 {
+            let piece = &SEALED[..30];
+            let state = vec![piece; count].join(".");
+            let changed: Vec<_> = tampered(&state)
+                .iter()
+                .filter_map(|(_, variant)| {
+                    let mut pairs = state.bytes().zip(variant.bytes());
+                    pairs.position(|(one, other)| one != other)
+                })
+                .collect();
+            for at in 0..count {
+                let part = at * 31..at * 31 + 30;
+                assert!(
+                    changed.iter().any(|place| part.contains(place)),
+                    "{at} of {count}"
+                );
+            }
+            assert!(changed.contains(&0) && changed.contains(&(state.len() - 1)));
+            assert!(tampered(&state).len() <= MOST);
+        }
     }
 }

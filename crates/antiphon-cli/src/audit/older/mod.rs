@@ -22,7 +22,7 @@ use super::{
 use session::{Heard, Older};
 
 /// Most questions of a flow, and most variants of one kind.
-const MOST: usize = 10;
+pub(super) const MOST: usize = 10;
 /// How long a call is watched that must not go on.
 const WATCHED: Duration = Duration::from_secs(1);
 
@@ -263,6 +263,9 @@ async fn too_much(audit: &Audit) -> Result<Finding, Finding> {
             Heard::Ends(reply) => break reply,
         }
     };
+    if reply.is_complete() {
+        audit.memory.borrow_mut().completed += 1;
+    }
     drop(incoming);
     older.close().await;
     let honest = audit.older.get().map(|flow| &flow.reply);
@@ -275,14 +278,18 @@ async fn too_much(audit: &Audit) -> Result<Finding, Finding> {
 
 /// What one era says in the shape of the other.
 pub(super) async fn confusion(audit: &Audit) -> Finding {
-    let mut parts = vec![(
-        "answers of 2026 in an older call".to_owned(),
-        smuggled(audit).await,
-    )];
-    if audit.subject.version.is_modern() {
+    let is_modern = audit.subject.version.is_modern();
+    let mut parts = Vec::new();
+    // Whoever asks in one era may act at once in the other.
+    let may_call = audit.allow_effects || !is_modern;
+    if may_call {
+        let what = "answers of 2026 in an older call".to_owned();
+        parts.push((what, smuggled(audit).await));
+    }
+    if is_modern {
         parts.push(("initialize of 2026".to_owned(), initialized(audit).await));
     }
-    if audit.reach.is_http() {
+    if may_call && audit.reach.is_http() {
         parts.push((
             "answers of another session".to_owned(),
             crossed(audit).await,
@@ -299,6 +306,20 @@ async fn smuggled(audit: &Audit) -> Finding {
 }
 
 async fn smuggle(audit: &Audit) -> Result<Finding, Finding> {
+    // A tool that asks nobody in an older session took no answers there.
+    if audit.subject.version.is_modern() {
+        let mut plain = Older::reach(audit).await.map_err(Finding::not_tested)?;
+        let greeted = plain.greet(&everything()).await;
+        greeted.map_err(Finding::not_tested)?;
+        let request = plain.call(audit);
+        let Flow { questions, reply } = driven(audit, &mut plain, &request, &no).await;
+        let is_asked = !questions.is_empty() || plain.is_asked_for_roots;
+        plain.close().await;
+        if !is_asked {
+            let why = format!("an older client is not asked: it {}", reply.shown());
+            return Err(Finding::not_tested(why));
+        }
+    }
     let mut older = Older::reach(audit).await.map_err(Finding::not_tested)?;
     let (questions, state) = match audit.subject.version.is_modern() {
         // On the same way: what is started by a command knows its own states alone.

@@ -9,13 +9,10 @@ use crate::{
         flow::Taken,
         probe::Probe,
         reply::Reply,
-        state::{self, Variant},
+        state::{self, MOST, Variant},
     },
     printable,
 };
-
-/// Most variants of one kind.
-const MOST: usize = 32;
 
 pub(super) static PROBES: [Probe; 5] = [
     Probe {
@@ -28,6 +25,7 @@ pub(super) static PROBES: [Probe; 5] = [
                  not verify with an error.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(tampered(audit)),
         run_older: None,
@@ -41,6 +39,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Authenticate the state as a whole, its length included, and refuse anything shorter.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: 7,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(truncated(audit)),
         run_older: None,
@@ -53,6 +52,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Check that nothing is left over once the state is decoded.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: 6,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(extended(audit)),
         run_older: None,
@@ -67,6 +67,7 @@ pub(super) static PROBES: [Probe; 5] = [
                  guard compare an id inside the sealed state.",
         ledger: &["MRTR-S-13", "MRTR-S-19"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(respelled(audit)),
         run_older: None,
@@ -79,6 +80,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Encrypt the state, or keep what it says on the server and send a random handle.",
         ledger: &["MRTR-S-12", "MRTR-S-13"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(readable(audit)),
         run_older: None,
@@ -87,6 +89,8 @@ pub(super) static PROBES: [Probe; 5] = [
 
 /// What a server made of variants of its states.
 struct Tried {
+    /// Why not all were tried, if they were not.
+    broken: Option<Finding>,
     accepted: Vec<(String, Reply)>,
     asked_again: Vec<(String, Reply)>,
     troubled: Vec<(String, Reply)>,
@@ -100,6 +104,7 @@ async fn each(
     vary: impl Fn(&str) -> Vec<Variant>,
 ) -> Result<Tried, Finding> {
     let mut tried = Tried {
+        broken: None,
         accepted: Vec::new(),
         asked_again: Vec::new(),
         troubled: Vec::new(),
@@ -110,7 +115,13 @@ async fn each(
     let count = vary(&state).len().min(MOST);
     for at in 0..count {
         if at > 0 {
-            (round, state) = audit.with_state().await?;
+            (round, state) = match audit.with_state().await {
+                Ok(flow) => flow,
+                Err(finding) => {
+                    tried.broken = Some(finding);
+                    break;
+                }
+            };
         }
         let Some((what, variant)) = vary(&state).into_iter().nth(at) else {
             continue;
@@ -161,6 +172,13 @@ impl Tried {
                 self.troubled.len()
             );
             return Finding::weak(detail).seen(seen(&self.troubled));
+        }
+        if let Some(broken) = self.broken {
+            let detail = format!(
+                "after {count} variants that were refused, {}",
+                broken.detail
+            );
+            return Finding { detail, ..broken };
         }
         Finding::pass(format!("{count} variants were refused"))
     }
