@@ -152,7 +152,13 @@ impl Audit {
         if reference.rounds.iter().all(|round| round.state.is_none()) {
             return Err(Finding::not_tested("the server sends no requestState"));
         }
-        let mut round = self.first().await?;
+        let round = self.first().await?;
+        self.before_the_end_of(round).await
+    }
+
+    /// The same in a flow that has begun.
+    pub(super) async fn before_the_end_of(&self, mut round: Round) -> Result<Last, Finding> {
+        let reference = self.reference();
         for number in 1..=ROUNDS {
             let answers = self.answering.honest(number, &round.questions);
             let answers = answers.map_err(Finding::not_tested)?;

@@ -181,6 +181,42 @@ fn the_next_question_is_how_a_state_is_taken() {
 }
 
 #[test]
+fn an_earlier_round_is_no_way_around_single_use() {
+    // Every state is good once; but the one of the first round gives out as many as anybody likes.
+    let server = |is_known_by_its_flow: bool| {
+        let (count, used) = (AtomicUsize::new(1), Mutex::new(HashSet::new()));
+        Odd::serve(move |params| {
+            let Some(state) = params["requestState"].as_str() else {
+                return asks("confirm", "Order it?", &format!("a.{}", fresh(&count)));
+            };
+            let Some(("a" | "b", rest)) = state.split_once('.') else {
+                return refused("no");
+            };
+            let flow = rest.split('.').next().unwrap_or_default();
+            if state.starts_with("a.") {
+                return match said(params, "confirm") {
+                    Some(_) => asks("really", "Really?", &format!("b.{flow}.{}", fresh(&count))),
+                    None => asks("confirm", "Order it?", state),
+                };
+            }
+            if said(params, "really").is_none() {
+                return asks("really", "Really?", state);
+            }
+            let id = if is_known_by_its_flow { flow } else { state };
+            match used.lock().expect("no panic").insert(id.to_owned()) {
+                true => ran("Ordered."),
+                false => refused("no"),
+            }
+        })
+    };
+    let (verdict, detail) = found(&server(true), "replayed");
+    assert_eq!(verdict, "pass", "{detail}");
+    let (verdict, detail) = found(&server(false), "replayed");
+    assert_eq!(verdict, "fail", "{detail}");
+    assert_eq!(detail, "from its first round on: it ran again");
+}
+
+#[test]
 fn what_is_answered_before_it_is_asked_is_found() {
     let server = |is_pinned: bool| {
         Odd::serve(move |params| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::audit::{
-    Audit, answers,
+    Audit, Verdict, answers,
     finding::Finding,
     flow::{Ending, Last},
     probe::Probe,
@@ -26,7 +26,7 @@ pub(super) static PROBES: [Probe; 4] = [
         advice: "Remember that a state was used, and refuse it from then on, or repeat the recorded \
                  response to the very same answers.",
         ledger: &["MRTR-S-19"],
-        effects: 2 + OTHERS,
+        effects: 2 + OTHERS + OTHERS,
         effects_older: 0,
         needs_effects: true,
         run: |audit| Box::pin(replayed(audit)),
@@ -142,6 +142,49 @@ pub(super) async fn repeated(audit: &Audit, ran: &str, recorded: &str) -> Findin
 }
 
 async fn replayed(audit: &Audit) -> Finding {
+    let last = last_again(audit).await;
+    if !matches!(last.verdict, Verdict::Pass | Verdict::Weak) {
+        return last;
+    }
+    match from_the_first_round(audit).await {
+        Some(earlier) => Finding::worst([
+            ("its last leg".to_owned(), last),
+            ("from its first round on".to_owned(), earlier),
+        ]),
+        None => last,
+    }
+}
+
+/// Where a tool asks in several rounds: a call that came to its end is gone on with from its first
+/// round, and ends with other answers.
+async fn from_the_first_round(audit: &Audit) -> Option<Finding> {
+    if audit.reference().rounds.len() < 2 {
+        return None;
+    }
+    let found = async {
+        let round = audit.first().await?;
+        let last = audit.before_the_end_of(round.clone()).await?;
+        let reply = audit.send(&last.leg).await;
+        if !reply.is_complete() {
+            let why = format!("an honest flow did not end: it {}", reply.shown());
+            return Err(Finding::not_tested(why));
+        }
+        // That it is not gone on with is in order.
+        let Ok(fork) = audit.before_the_end_of(round).await else {
+            return Ok(Finding::pass("it was refused"));
+        };
+        let reuse = other_answers(audit, &fork).await?;
+        Ok(match reuse.has_run {
+            true => Finding::fail("it ran again").seen([reuse.reply.shown()]),
+            false => Finding::pass("it was refused"),
+        })
+    };
+    Some(match found.await {
+        Ok(finding) | Err(finding) => finding,
+    })
+}
+
+async fn last_again(audit: &Audit) -> Finding {
     let Ending { last, reply: first } = match ended(audit).await {
         Ok(ending) => ending,
         Err(finding) => return finding,
