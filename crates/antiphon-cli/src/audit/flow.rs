@@ -73,8 +73,10 @@ impl Audit {
 
     pub(super) async fn ask_on(&self, wire: &Arc<Wire>, request: &Request) -> Reply {
         let reply = wire.ask(request).await;
+        let mut memory = self.memory.borrow_mut();
+        memory.is_late |= matches!(reply, Reply::Late(_));
         if reply.is_complete() && request.method == "tools/call" {
-            self.memory.borrow_mut().completed += 1;
+            memory.completed += 1;
         }
         reply
     }
@@ -236,6 +238,10 @@ impl Audit {
         };
         match (second, &end) {
             (None, Err(why)) => Err(Finding::not_tested(why.clone())),
+            (Some(reply), Err(_)) if reply.is_trouble() => Err(Finding::not_tested(format!(
+                "an honest answer got no proper answer: {}",
+                reply.shown()
+            ))),
             // Nothing can be measured by that: all that is refused would seem to be in order.
             (Some(reply), Err(_)) if !reply.is_complete() && !matches!(reply, Reply::Asks(_)) => {
                 Err(unfit("it does not take", &reply))

@@ -98,6 +98,8 @@ struct Memory {
     declined: Option<Reply>,
     /// How many calls of tools came to their end.
     completed: u64,
+    /// Whether a request had no answer in time.
+    is_late: bool,
 }
 
 /// A probe and what it found.
@@ -146,8 +148,12 @@ impl Audit {
     /// What to say of a tool that does not ask.
     fn unfit(&self, finding: &Finding) -> Failure {
         let tool = crate::printable::excerpt(&self.subject.tool.name, 60);
+        let exit = match self.memory.borrow().is_late {
+            true => Exit::TimedOut,
+            false => Exit::Protocol,
+        };
         Failure::new(
-            Exit::Protocol,
+            exit,
             format!("{tool} cannot be audited: {}", finding.detail),
         )
     }

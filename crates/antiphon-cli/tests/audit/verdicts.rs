@@ -112,6 +112,24 @@ fn a_server_that_asks_for_ever_is_not_in_order() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_is_told_as_such() {
+    use std::{thread::sleep, time::Duration};
+
+    for second in [false, true] {
+        let server = Odd::serve(move |params| {
+            if second == params["requestState"].is_string() {
+                sleep(Duration::from_secs(2));
+            }
+            asks("confirm", "Order it?", "c3RhdGUtMQ")
+        });
+        let ran = run(&server, &["--timeout", "500ms", "--allow-effects"]).ends(5);
+        assert_eq!(ran.out, "");
+        assert!(ran.err.contains("no answer within 500ms"), "{}", ran.err);
+        assert!(!ran.err.contains("--answers"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn tools_may_refuse_what_was_used() {
     // The response to the same answers is repeated, and others are refused by the tool itself.
     let repeats = |params: &Value| match said(params, "confirm") {

@@ -67,9 +67,9 @@ async fn driven(audit: &Audit, older: &mut Older, request: &Request, says: Says<
                 return Flow { questions, reply };
             }
             Heard::Ends(reply) => {
-                if reply.is_complete() {
-                    audit.memory.borrow_mut().completed += 1;
-                }
+                let mut memory = audit.memory.borrow_mut();
+                memory.completed += u64::from(reply.is_complete());
+                memory.is_late |= matches!(reply, Reply::Late(_));
                 return Flow { questions, reply };
             }
         }
