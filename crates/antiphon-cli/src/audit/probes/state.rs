@@ -149,6 +149,9 @@ impl Tried {
     /// What that means, if an accepted one means `worst`.
     fn finding(self, worst: fn(String) -> Finding) -> Finding {
         let count = self.count();
+        if count == 0 {
+            return Finding::not_tested("there is nothing in it to change");
+        }
         let seen = |list: &[(String, Reply)]| {
             let lines = list
                 .iter()
