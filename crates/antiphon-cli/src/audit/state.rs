@@ -470,7 +470,7 @@ fn is_plain(state: &str) -> bool {
     let says = |part: &&str| part.len() >= 3 && part.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_number =
         !state.is_empty() && state.len() <= 6 && state.bytes().all(|b| b.is_ascii_digit());
-    is_number || (parts.iter().all(|part| is_part(part)) && parts.iter().any(says))
+    is_number || (parts.iter().all(is_part) && parts.iter().any(says))
 }
 
 /// Whether letters are words as people write them: `step`, `STEP`, `nextStep`.

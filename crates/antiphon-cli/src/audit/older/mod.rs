@@ -167,6 +167,7 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
     let count = wrong.len();
     let mut taken = Vec::new();
     let mut troubled = Vec::new();
+    let mut broken = None;
     for (what, answer) in wrong {
         let says = |at: usize, question: &Value| match at {
             0 => answer.clone(),
@@ -174,7 +175,10 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
         };
         let reply = match flow(audit, &everything(), &says).await {
             Ok(flow) => flow.reply,
-            Err(finding) => return finding,
+            Err(finding) => {
+                broken = Some(finding);
+                break;
+            }
         };
         let seen = format!("{what}: {}", reply.shown());
         match &reply {
@@ -190,7 +194,7 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
             let detail = format!("{} of {count} got no proper answer", troubled.len());
             Finding::weak(detail).seen(troubled)
         }
-        _ => Finding::pass(format!("none of {count} was taken")),
+        _ => broken.unwrap_or_else(|| Finding::pass(format!("none of {count} was taken"))),
     }
 }
 
