@@ -95,7 +95,7 @@ impl Audit {
                 reply.shown()
             ))),
             (_, reply) => Err(Finding::not_tested(format!(
-                "a first leg did not ask: it {}",
+                "a first leg did not ask: {}",
                 reply.shown()
             ))),
         }
@@ -230,11 +230,14 @@ impl Audit {
             Err(finding) => Err(finding.detail),
         };
         let unfit = |why: &str, reply: &Reply| {
-            let honest = match self.allow_effects {
-                true => "answers that fit what it asks; say with --answers what it takes",
-                false => "a no; with --allow-effects it is told yes",
+            let (honest, hint) = match self.allow_effects {
+                true => (
+                    "answers that fit its questions",
+                    "--answers says what to answer",
+                ),
+                false => ("a no", "with --allow-effects it is told yes"),
             };
-            Finding::not_tested(format!("{why} {honest}: it {}", reply.shown()))
+            Finding::not_tested(format!("{why} {honest}: {}; {hint}", reply.shown()))
         };
         match (second, &end) {
             (None, Err(why)) => Err(Finding::not_tested(why.clone())),

@@ -109,8 +109,8 @@ impl Reply {
     pub(super) fn is_trouble(&self) -> bool {
         match self {
             Self::Lost(_) | Self::Cut | Self::Late(_) => true,
-            Self::Denied(status) => *status >= 500,
-            Self::Refused(refusal) => refusal.status.is_some_and(|status| status >= 500),
+            Self::Denied(status) => is_trouble(*status),
+            Self::Refused(refusal) => refusal.status.is_some_and(is_trouble),
             Self::Asks(_) | Self::Done(_) | Self::Failed(_) => false,
         }
     }
@@ -196,6 +196,12 @@ impl Refusal {
             data.unwrap_or_default()
         )
     }
+}
+
+/// Whether an HTTP status is about the server, and not about what it was sent: it broke, or has had
+/// enough of requests.
+fn is_trouble(status: u16) -> bool {
+    status >= 500 || matches!(status, 408 | 425 | 429)
 }
 
 /// Whether the other side closed a connection that was being written to.
@@ -288,6 +294,7 @@ mod tests {
         assert!(reply(&json!({"id": 1})).is_trouble());
         assert!(Reply::read(b"<html>", None).is_trouble());
         assert!(!Reply::Denied(401).is_trouble() && Reply::Denied(502).is_trouble());
+        assert!(Reply::Denied(429).is_trouble());
         assert!(Reply::Denied(401).refusal().is_none() && Reply::Denied(422).refusal().is_some());
         let told = reply(
             &json!({"result": {"isError": true, "content": [{"type": "text", "text": "no"}]}}),

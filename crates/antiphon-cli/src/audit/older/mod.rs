@@ -99,7 +99,7 @@ impl Audit {
         let flow = flow(self, &everything(), &|at, question| self.says(at, question)).await?;
         match flow.questions.is_empty() {
             true => Err(Finding::not_tested(format!(
-                "it did not ask: it {}",
+                "it did not ask: {}",
                 flow.reply.shown()
             ))),
             false => Ok(flow),
@@ -320,7 +320,7 @@ async fn smuggle(audit: &Audit) -> Result<Finding, Finding> {
         let is_asked = !questions.is_empty() || plain.is_asked_for_roots;
         plain.close().await;
         if !is_asked {
-            let why = format!("an older client is not asked: it {}", reply.shown());
+            let why = format!("an older client is not asked: {}", reply.shown());
             return Err(Finding::not_tested(why));
         }
     }

@@ -364,7 +364,7 @@ fn beside(reply: &Reply, plain: &Reply) -> Finding {
         // What is still at work would have run.
         (_, Reply::Asks(_) | Reply::Done(_) | Reply::Late(_)) => Finding::pass("it was refused"),
         _ => Finding::not_tested(format!(
-            "without a state it does not work either: it {}",
+            "without a state it does not work either: {}",
             plain.shown()
         )),
     }

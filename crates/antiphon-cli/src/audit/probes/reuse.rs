@@ -166,7 +166,7 @@ async fn from_the_first_round(audit: &Audit) -> Option<Finding> {
         let last = audit.before_the_end_of(round.clone()).await?;
         let reply = audit.send(&last.leg).await;
         if !reply.is_complete() {
-            let why = format!("an honest flow did not end: it {}", reply.shown());
+            let why = format!("an honest flow did not end: {}", reply.shown());
             return Err(Finding::not_tested(why));
         }
         // That it is not gone on with is in order.
