@@ -97,6 +97,20 @@ struct Tried {
     refused: usize,
 }
 
+/// So many states are looked at for what can be done to them: one may happen to have no character that
+/// can be written otherwise.
+const LOOKS: usize = 4;
+
+/// The variant of a state that was planned for, if this state has it.
+fn planned(variants: Vec<Variant>, plan: &[String], at: usize, what: &str) -> Option<Variant> {
+    let is_as_planned = variants.len().min(MOST) == plan.len();
+    let mut variants = variants.into_iter();
+    match is_as_planned {
+        true => variants.nth(at),
+        false => variants.find(|(name, _)| name == what),
+    }
+}
+
 /// Sends each variant of a fresh state with honest answers.
 async fn each(
     audit: &Audit,
@@ -110,21 +124,31 @@ async fn each(
         troubled: Vec::new(),
         refused: 0,
     };
-    // How many there are depends on how the state is written, which does not change.
-    let (mut round, mut state) = audit.with_state().await?;
-    let count = vary(&state).len().min(MOST);
-    for at in 0..count {
-        if at > 0 {
-            (round, state) = match audit.with_state().await {
+    let mut plan: Vec<String> = Vec::new();
+    for _ in 0..LOOKS {
+        let (_, state) = audit.with_state().await?;
+        let names: Vec<_> = vary(&state).into_iter().map(|(what, _)| what).collect();
+        if names.len() > plan.len() {
+            plan = names;
+        }
+    }
+    plan.truncate(MOST);
+    'all: for (at, what) in plan.iter().enumerate() {
+        let mut looks = 0;
+        let (round, (what, variant)) = loop {
+            looks += 1;
+            let (round, state) = match audit.with_state().await {
                 Ok(flow) => flow,
                 Err(finding) => {
                     tried.broken = Some(finding);
-                    break;
+                    break 'all;
                 }
             };
-        }
-        let Some((what, variant)) = vary(&state).into_iter().nth(at) else {
-            continue;
+            match planned(vary(&state), &plan, at, what) {
+                Some(variant) => break (round, variant),
+                None if looks < LOOKS => {}
+                None => continue 'all,
+            }
         };
         let (_, leg) = audit.second(&round)?;
         let reply = audit.send(&leg.state(Some(variant))).await;
@@ -268,4 +292,32 @@ fn known(audit: &Audit, questions: &serde_json::Map<String, Value>) -> Vec<Strin
     // Shorter ones are anywhere.
     known.retain(|text| text.len() >= 4);
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a state can be written otherwise may depend on its characters.
+    #[test]
+    fn what_was_planned_is_found_in_another_state() {
+        let variant = |what: &str, text: &str| (what.to_owned(), text.to_owned());
+        let plan = ["padding", "alphabet", "%XX"].map(str::to_owned);
+        let all = vec![
+            variant("padding", "1"),
+            variant("alphabet", "2"),
+            variant("%XX", "3"),
+        ];
+        let some = vec![variant("padding", "1"), variant("%XX", "3")];
+        let text = |variants: &[Variant], at: usize| {
+            let found = planned(variants.to_vec(), &plan, at, &plan[at]);
+            found.map(|(_, text)| text)
+        };
+        assert_eq!(text(&all, 1).as_deref(), Some("2"));
+        assert_eq!(text(&some, 1), None);
+        assert_eq!(text(&some, 2).as_deref(), Some("3"));
+        // As many, in other words: such as `character 7 of 30`.
+        let others = ["a", "b", "c"].map(|what| variant(what, what));
+        assert_eq!(text(&others, 1).as_deref(), Some("b"));
+    }
 }
