@@ -13,6 +13,7 @@ mod links;
 mod older;
 mod probe;
 mod probes;
+mod reading;
 mod reply;
 mod report;
 mod setup;

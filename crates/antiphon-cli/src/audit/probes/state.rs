@@ -8,6 +8,7 @@ use crate::{
         finding::Finding,
         flow::Taken,
         probe::Probe,
+        reading,
         reply::Reply,
         state::{self, MOST, Variant},
     },
@@ -251,7 +252,7 @@ async fn readable(audit: &Audit) -> Finding {
         Ok(flow) => flow,
         Err(finding) => return finding,
     };
-    let found = state::readable(&state, &known(audit, &round.questions));
+    let found = reading::readable(&state, &known(audit, &round.questions));
     if found.is_empty() {
         return Finding::pass(format!(
             "nothing can be read in its {} characters",
