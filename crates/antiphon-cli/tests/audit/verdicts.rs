@@ -423,6 +423,10 @@ fn without_leave_nothing_else_is_called() {
         let is_known = params["arguments"] == json!({ "title": "Dune" });
         let declared = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
         let can_be_asked = declared["elicitation"]["form"].is_object();
+        // Whoever says yes to anything has said it to everything.
+        if params["inputResponses"].to_string().contains("accept") {
+            orders.lock().expect("no panic").push(params.clone());
+        }
         if params["name"] != "order" || !is_known || !can_be_asked {
             orders.lock().expect("no panic").push(params.clone());
             return ran("Ordered.");

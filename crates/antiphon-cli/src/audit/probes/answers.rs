@@ -128,14 +128,18 @@ async fn unsolicited(audit: &Audit) -> Finding {
         still_asks(audit, &reply),
     ));
     let mut nobodys = Map::new();
-    let yes = json!({"action": "accept", "content": {}});
-    nobodys.insert("antiphon-audit".to_owned(), yes.clone());
+    // Without leave there is no yes to anything.
+    let said = match audit.allow_effects {
+        true => json!({"action": "accept", "content": {}}),
+        false => json!({"action": "decline"}),
+    };
+    nobodys.insert("antiphon-audit".to_owned(), said.clone());
     let reply = audit.send(&audit.leg().answers(&nobodys)).await;
     parts.push(("to no question".to_owned(), still_asks(audit, &reply)));
     let found = match audit.first().await {
         Ok(round) => match audit.second(&round) {
             Ok((mut answers, leg)) => {
-                answers.insert("antiphon-audit".to_owned(), yes);
+                answers.insert("antiphon-audit".to_owned(), said);
                 let reply = audit.send(&leg.answers(&answers)).await;
                 match audit.is_honest(&reply) {
                     true => Finding::pass("had no effect"),
