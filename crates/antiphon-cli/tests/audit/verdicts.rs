@@ -130,6 +130,30 @@ fn a_server_that_does_not_answer_is_told_as_such() {
 }
 
 #[test]
+fn what_a_server_says_is_shown_harmless_and_short() {
+    const EVIL: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}\r\nantiphon: all is well";
+    let server = Odd::serve(|params| match params["requestState"].is_null() {
+        true => asks(EVIL, EVIL, &json!({ "said": EVIL }).to_string()),
+        false => ran(EVIL.repeat(1000)),
+    });
+    let found = run(&server, &["--allow-effects"]).ends(1);
+    assert!(
+        found.out.contains("fail        state-readable"),
+        "{}",
+        found.out
+    );
+    for shown in [&found.out, &found.err] {
+        let is_odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!shown.contains(is_odd), "{shown:?}");
+        assert!(
+            shown.lines().all(|line| line.chars().count() < 1000),
+            "{shown}"
+        );
+        assert!(!shown.contains("\nantiphon: all"), "{shown}");
+    }
+}
+
+#[test]
 fn tools_may_refuse_what_was_used() {
     // The response to the same answers is repeated, and others are refused by the tool itself.
     let repeats = |params: &Value| match said(params, "confirm") {
