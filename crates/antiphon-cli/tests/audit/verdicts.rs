@@ -349,6 +349,31 @@ fn what_was_found_counts_also_if_the_server_breaks_then() {
 }
 
 #[test]
+fn a_server_that_stumbles_over_a_huge_answer_has_not_fallen() {
+    // The next request after what is too long is lost, or all that come then.
+    for (times, expected) in [(1, "pass"), (usize::MAX, "fail")] {
+        let lost = AtomicUsize::new(0);
+        let server = Odd::serve(move |params| {
+            let left = lost.load(SeqCst);
+            if left > 0 {
+                lost.store(left - 1, SeqCst);
+                return Value::Null;
+            }
+            if params["inputResponses"].to_string().len() > 10_000 {
+                lost.store(times, SeqCst);
+                return refused("This is too long.");
+            }
+            match params["requestState"].is_null() {
+                true => asks("confirm", "Order it?", "c3RhdGUtMQ"),
+                false => ran("Ordered."),
+            }
+        });
+        let (verdict, detail) = found(&server, "oversized-answers");
+        assert_eq!(verdict, expected, "{detail}");
+    }
+}
+
+#[test]
 fn texts_of_tools_tell_causes_apart_as_well() {
     let server = |is_one: bool| {
         Odd::serve(move |params| match params["requestState"].as_str() {

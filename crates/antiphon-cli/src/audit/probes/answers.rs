@@ -1,6 +1,9 @@
 //! Answers that nobody asked for, and some that are none.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 
 use crate::{
     audit::{
@@ -23,6 +26,9 @@ const LEFT_OUT: usize = 3;
 /// How much text is too much. A server may hang up on one that is far above its bounds before it was
 /// sent, and its answer to that is lost with HTTP; then less is tried.
 const BYTES: [usize; 4] = [6 << 20, 1 << 20, 128 << 10, 16 << 10];
+/// How often a server is tried again that does not serve after that, and how soon.
+const RETRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(250);
 /// How many answers are too many.
 const COUNT: usize = 20_000;
 
@@ -431,7 +437,7 @@ async fn too_much(audit: &Audit, much: Much, size: usize) -> Result<(Finding, bo
         })),
     }
     let reply = audit.send(&leg.answers(&given)).await;
-    if let Err(after) = audit.first().await {
+    if let Err(after) = serves(audit).await {
         let seen = [reply.shown(), after.detail];
         let finding = Finding::fail("the server did not serve after that");
         return Ok((finding.seen(seen), false));
@@ -447,6 +453,18 @@ async fn too_much(audit: &Audit, much: Much, size: usize) -> Result<(Finding, bo
         _ => bounded(&reply),
     };
     Ok((finding, is_cut))
+}
+
+/// Whether the server serves. One that refused what was not sent to its end closes that connection,
+/// maybe only when the next request is on it: that is not yet the end of it.
+async fn serves(audit: &Audit) -> Result<(), Finding> {
+    for _ in 0..RETRIES {
+        if audit.first().await.is_ok() {
+            return Ok(());
+        }
+        sleep(PAUSE).await;
+    }
+    audit.first().await.map(|_| ())
 }
 
 /// Whether a server kept to its bounds.
