@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 
 import anyio
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resources import TextResource
@@ -46,7 +48,28 @@ from pydantic import BaseModel
 sys.path.append(str(Path(__file__).parent.parent))
 import ensemble
 
-mcp = MCPServer(ensemble.NAME, version=ensemble.VERSION, log_level="WARNING")
+
+
+class Tokens(TokenVerifier):
+    """Two principals of one client, for audits."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        subject = {"one": "Ada", "two": "Bob"}.get(token)
+        return subject and AccessToken(token=token, client_id="audit", scopes=[], subject=subject)
+
+
+parser = argparse.ArgumentParser()
+transport = parser.add_mutually_exclusive_group(required=True)
+transport.add_argument("--stdio", action="store_true")
+transport.add_argument("--http", type=int, metavar="PORT")
+parser.add_argument("--tokens", action="store_true", help="only with the token `one` or `two`")
+options = parser.parse_args()
+
+guarded = {
+    "auth": AuthSettings(issuer_url="https://issuer.example.com", resource_server_url=None),
+    "token_verifier": Tokens(),
+}
+mcp = MCPServer(ensemble.NAME, version=ensemble.VERSION, log_level="WARNING", **(guarded if options.tokens else {}))
 
 
 # Plain tools
@@ -328,12 +351,7 @@ low.add_request_handler("resources/list", PaginatedRequestParams, on_list_resour
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    transport = parser.add_mutually_exclusive_group(required=True)
-    transport.add_argument("--stdio", action="store_true")
-    transport.add_argument("--http", type=int, metavar="PORT")
-    port = parser.parse_args().http
-    if port is None:
+    if options.http is None:
         mcp.run()
     else:
-        anyio.run(ensemble.serve, mcp.streamable_http_app(), port)
+        anyio.run(ensemble.serve, mcp.streamable_http_app(), options.http)

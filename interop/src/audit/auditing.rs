@@ -13,18 +13,21 @@ pub(crate) struct Tool {
     /// The probes that it is for; all, if none is named.
     only: &'static [&'static str],
     /// Whether its states are kept to see whether they expire.
-    waits: bool,
+    pub(crate) waits: bool,
+    /// Whether it is called in a session of the revision before.
+    pub(crate) is_older: bool,
     /// What it is here for.
     pub(crate) why: &'static str,
 }
 
 /// What is audited.
-pub(crate) const TOOLS: [Tool; 4] = [
+pub(crate) const TOOLS: [Tool; 5] = [
     Tool {
         name: "confirm",
         arguments: &["action=deploy"],
         only: &[],
-        waits: false,
+        waits: true,
+        is_older: false,
         why: "It has an argument, and asks once.",
     },
     Tool {
@@ -32,6 +35,7 @@ pub(crate) const TOOLS: [Tool; 4] = [
         arguments: &[],
         only: &[],
         waits: true,
+        is_older: false,
         why: "It asks in three rounds, so that every server has a state to carry.",
     },
     Tool {
@@ -47,6 +51,7 @@ pub(crate) const TOOLS: [Tool; 4] = [
             "secret-fields",
         ],
         waits: false,
+        is_older: false,
         why: "Its form has a field of every kind.",
     },
     Tool {
@@ -54,7 +59,24 @@ pub(crate) const TOOLS: [Tool; 4] = [
         arguments: &[],
         only: &["link-scheme", "link-identity"],
         waits: false,
+        is_older: false,
         why: "It asks by link.",
+    },
+    Tool {
+        name: "order",
+        arguments: &[],
+        only: &[
+            "renamed-answers",
+            "mistyped-answers",
+            "oversized-answers",
+            "undeclared-capabilities",
+            "questions-drift",
+            "secret-fields",
+            "era-confusion",
+        ],
+        waits: false,
+        is_older: true,
+        why: "The same for clients of 2025-11-25, whom servers ask in sessions.",
     },
 ];
 
@@ -115,6 +137,13 @@ pub(crate) fn audit(
     if let Some(replica) = urls.get(1) {
         command.args(["--replica", replica]);
     }
+    if candidate.has_tokens {
+        command.args(["--bearer-env", "ONE", "--bearer2-env", "TWO"]);
+        command.envs([("ONE", "one"), ("TWO", "two")]);
+    }
+    if tool.is_older {
+        command.arg("--legacy");
+    }
     if let Some(wait) = given.wait.as_ref().filter(|_| tool.waits) {
         command.args(["--wait", wait]);
     }
@@ -125,7 +154,11 @@ pub(crate) fn audit(
         return Err(format!("the audit ended with {}: {}", output.status, said.trim()).into());
     }
     let audited: Audited = serde_json::from_slice(&output.stdout)?;
-    if audited.protocol_version != "2026-07-28" {
+    let revision = match tool.is_older {
+        true => "2025-11-25",
+        false => "2026-07-28",
+    };
+    if audited.protocol_version != revision {
         return Err(format!("it speaks {}", audited.protocol_version).into());
     }
     Ok(audited)

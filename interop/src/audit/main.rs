@@ -8,7 +8,7 @@ mod servers;
 
 use std::{error::Error, fs, path::PathBuf, process::ExitCode, thread};
 
-use auditing::{Audited, TOOLS};
+use auditing::{Audited, TOOLS, Tool};
 use servers::Candidate;
 
 /// What the command line says.
@@ -69,7 +69,6 @@ fn main() -> ExitCode {
 fn run() -> Result<bool, Box<dyn Error>> {
     let given = given()?;
     let candidates = Candidate::all(&given)?;
-    // They mostly wait, so all at once.
     let all = thread::scope(|scope| {
         let audits: Vec<_> = candidates
             .iter()
@@ -83,7 +82,9 @@ fn run() -> Result<bool, Box<dyn Error>> {
     })?;
     for (candidate, audits) in candidates.iter().zip(&all) {
         for (tool, audited) in TOOLS.iter().zip(audits) {
-            println!("{}, {}: {}", candidate.name, tool.name, audited.summary());
+            if let Some(audited) = audited {
+                println!("{}, {}: {}", candidate.name, tool.name, audited.summary());
+            }
         }
     }
     if let Some((path, day)) = &given.out {
@@ -95,7 +96,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         .filter(|(candidate, _)| candidate.is_ours);
     let mut stands = true;
     for (candidate, audits) in ours {
-        for finding in audits.iter().flat_map(Audited::holes) {
+        for finding in audits.iter().flatten().flat_map(Audited::holes) {
             println!("FAILED {}: {finding}", candidate.name);
             stands = false;
         }
@@ -103,11 +104,29 @@ fn run() -> Result<bool, Box<dyn Error>> {
     Ok(stands)
 }
 
-/// Audits each tool of a server, on servers of its own.
-fn audit(candidate: &Candidate, given: &Given) -> Result<Vec<Audited>, String> {
-    let audits = TOOLS.iter().map(|tool| {
+/// Audits each tool of a server that is there in its revision, on servers of its own. Audits that wait
+/// do so at once, and the others are done meanwhile.
+fn audit(candidate: &Candidate, given: &Given) -> Result<Vec<Option<Audited>>, String> {
+    let one = |tool: &Tool| {
+        if !candidate.is_modern && !tool.is_older {
+            return Ok(None);
+        }
         let about = |error: Box<dyn Error>| format!("{}, {}: {error}", candidate.name, tool.name);
-        auditing::audit(candidate, tool, given).map_err(about)
-    });
-    audits.collect()
+        let audited = auditing::audit(candidate, tool, given).map_err(about)?;
+        Ok(Some(audited))
+    };
+    thread::scope(|scope| {
+        let waiting: Vec<_> = TOOLS
+            .iter()
+            .map(|tool| tool.waits.then(|| scope.spawn(move || one(tool))))
+            .collect();
+        let audits = TOOLS
+            .iter()
+            .zip(waiting)
+            .map(|(tool, waiting)| match waiting {
+                Some(waiting) => waiting.join().map_err(|_| "an audit panicked".to_owned())?,
+                None => one(tool),
+            });
+        audits.collect()
+    })
 }

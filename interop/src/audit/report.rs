@@ -10,15 +10,20 @@ use crate::{
 /// The page.
 pub(crate) fn page(
     candidates: &[Candidate],
-    all: &[Vec<Audited>],
+    all: &[Vec<Option<Audited>>],
     day: &str,
 ) -> Result<String, Box<dyn Error>> {
     let mut page = include_str!("preface.md").replace("DAY", day);
     for (at, tool) in TOOLS.iter().enumerate() {
-        let audits: Vec<_> = all.iter().map(|audits| &audits[at]).collect();
-        _ = write!(page, "\n## `{}`\n\n{}\n\n", tool.name, tool.why);
+        let audits = all.iter().map(|audits| audits[at].as_ref());
+        let audits = candidates.iter().zip(audits);
+        let audits: Vec<_> = audits
+            .filter_map(|(candidate, audited)| Some((candidate, audited?)))
+            .collect();
+        let more = if tool.is_older { ", 2025-11-25" } else { "" };
+        _ = write!(page, "\n## `{}`{more}\n\n{}\n\n", tool.name, tool.why);
         let mut notes = Vec::new();
-        page.push_str(&table(candidates, &audits, &mut notes)?);
+        page.push_str(&table(&audits, &mut notes)?);
         if !notes.is_empty() {
             page.push('\n');
         }
@@ -30,21 +35,20 @@ pub(crate) fn page(
 }
 
 fn table(
-    candidates: &[Candidate],
-    audits: &[&Audited],
+    audits: &[(&Candidate, &Audited)],
     notes: &mut Vec<String>,
 ) -> Result<String, Box<dyn Error>> {
     let mut table = String::from("| |");
-    for candidate in candidates {
+    for (candidate, _) in audits {
         _ = write!(table, " {} |", candidate.name);
     }
     table.push_str("\n|---|");
-    table.push_str(&"---|".repeat(candidates.len()));
+    table.push_str(&"---|".repeat(audits.len()));
     table.push('\n');
-    let first = audits.first().ok_or("there are no audits")?;
+    let (_, first) = audits.first().ok_or("there are no audits")?;
     for (at, probe) in first.probes.iter().enumerate() {
         _ = write!(table, "| `{}` |", probe.id);
-        for (candidate, audited) in candidates.iter().zip(audits) {
+        for (candidate, audited) in audits {
             let found = audited.probes.get(at).filter(|found| found.id == probe.id);
             let found =
                 found.ok_or(format!("{} was not probed by {}", candidate.name, probe.id))?;

@@ -7,8 +7,12 @@ use serde::Deserialize;
 
 use crate::Given;
 
-/// The peers that are audited: those of the newest revision.
+/// Peers of the newest revision; the others are audited in the one before.
 const MODERN: &str = "modern";
+
+/// The peer whose server takes the tokens `one` and `two`: its SDK itself ties states to principals. With the
+/// others that is for authors to do.
+const WITH_TOKENS: &str = "Python 2";
 
 /// A server.
 pub(crate) struct Candidate {
@@ -17,8 +21,11 @@ pub(crate) struct Candidate {
     /// What starts it.
     words: Vec<String>,
     pub(crate) is_ours: bool,
+    pub(crate) is_modern: bool,
     /// Whether there are two of it.
     has_replica: bool,
+    /// Whether it knows the tokens `one` and `two`.
+    pub(crate) has_tokens: bool,
 }
 
 /// What `interop/peers.json` says that matters here.
@@ -35,20 +42,25 @@ impl Candidate {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let program = text(&given.built.join("antiphon-interop-server"));
         let (keys, used) = (given.folder.join("keys"), given.folder.join("used"));
-        let shared = ["--keys", &text(&keys), "--guard", &text(&used)].map(str::to_owned);
+        let shared = ["--tokens", "--keys", &text(&keys), "--guard", &text(&used)];
+        let shared = shared.map(str::to_owned);
         let version = env!("CARGO_PKG_VERSION");
         let mut all = vec![
             Self {
                 name: format!("Antiphon {version}"),
                 words: vec![program.clone()],
                 is_ours: true,
+                is_modern: true,
                 has_replica: false,
+                has_tokens: false,
             },
             Self {
-                name: format!("Antiphon {version}, two replicas"),
+                name: format!("Antiphon {version}, two replicas, tokens"),
                 words: [&[program][..], &shared].concat(),
                 is_ours: true,
+                is_modern: true,
                 has_replica: true,
+                has_tokens: true,
             },
         ];
         let Some(installed) = &given.installed else {
@@ -58,19 +70,21 @@ impl Candidate {
         let peers =
             fs::read_to_string(&peers).map_err(|error| format!("{}: {error}", peers.display()))?;
         let peers: Vec<Peer> = serde_json::from_str(&peers)?;
-        let modern = peers
-            .into_iter()
-            .filter(|peer| peer.eras.iter().any(|era| era == MODERN));
-        all.extend(modern.map(|peer| {
+        all.extend(peers.into_iter().map(|peer| {
             let whole = |word: &String| {
                 let word = word.replace("{here}", &text(&given.here));
                 word.replace("{installed}", &text(installed))
             };
+            let has_tokens = peer.name.starts_with(WITH_TOKENS);
+            let mut words: Vec<_> = peer.server.iter().map(whole).collect();
+            words.extend(has_tokens.then(|| "--tokens".to_owned()));
             Self {
                 name: peer.name,
-                words: peer.server.iter().map(whole).collect(),
+                words,
                 is_ours: false,
+                is_modern: peer.eras.iter().any(|era| era == MODERN),
                 has_replica: false,
+                has_tokens,
             }
         }));
         Ok(all)

@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["--http", port] => {
             let listener = TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
             println!("ready");
-            http::serve(listener, replica.name_sessions(http::service(server))).await?;
+            http::serve(listener, replica.serve(http::service(server))).await?;
         }
         _ => return Err("usage: antiphon-interop-server [OPTIONS] --stdio | --http PORT".into()),
     }

@@ -10,6 +10,7 @@ use std::{
 
 use antiphon::{
     Ask, Form, Progress, Server, Stop, Tool,
+    auth::{Principal, StaticTokens},
     http::{HttpService, Sessions},
     sealing::{KeyRing, Sealing},
 };
@@ -34,6 +35,8 @@ pub(crate) struct Replica {
     keys: Option<PathBuf>,
     /// `--guard none|memory|FILE`.
     guard: Option<Guard>,
+    /// `--tokens`: only with the token `one` or `two`, which are those of two principals.
+    has_tokens: bool,
     /// `--stage FOLDER`: adds the tools `hold` and `stamp`, which meet others there.
     stage: Option<PathBuf>,
 }
@@ -56,6 +59,7 @@ impl Replica {
                         file => Guard::File(file.into()),
                     });
                 }
+                "--tokens" => replica.has_tokens = true,
                 "--stage" => replica.stage = Some(value()?.into()),
                 _ => rest.push(word),
             }
@@ -79,11 +83,17 @@ impl Replica {
         }))
     }
 
-    pub(crate) fn name_sessions(&self, service: HttpService) -> HttpService {
-        match &self.name {
+    /// What it has to know of the requests that it is sent.
+    pub(crate) fn serve(&self, service: HttpService) -> HttpService {
+        let service = match &self.name {
             Some(name) => service.sessions(Sessions::new().replica(name)),
             None => service,
+        };
+        if !self.has_tokens {
+            return service;
         }
+        let [one, two] = ["Ada", "Bob"].map(Principal::subject);
+        service.verifier(StaticTokens::new().token("one", one).token("two", two))
     }
 
     pub(crate) fn add<S: Clone + Send + Sync + 'static>(&self, server: Server<S>) -> Server<S> {

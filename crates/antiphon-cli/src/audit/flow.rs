@@ -10,6 +10,7 @@ use super::{
     answers::{Answers, declined},
     finding::Finding,
     leg::Leg,
+    probes::questions::drifted,
     reply::{Reply, Round},
     wire::{Request, Wire},
 };
@@ -26,16 +27,20 @@ pub(super) struct Reference {
     pub(super) second: Reply,
     /// All that was asked, round by round.
     pub(super) rounds: Vec<Round>,
-    /// Why it did not come to an end, if it did not.
-    pub(super) endless: Option<String>,
+    /// How it ended, or why it did not.
+    pub(super) end: Result<Reply, String>,
+}
+
+/// The leg that completes an honest flow.
+pub(super) struct Last {
+    pub(super) leg: Leg,
+    pub(super) questions: Map<String, Value>,
+    pub(super) answers: Answers,
 }
 
 /// How an honest flow ended.
 pub(super) struct Ending {
-    /// The leg that completed it.
-    pub(super) leg: Leg,
-    pub(super) questions: Map<String, Value>,
-    pub(super) answers: Answers,
+    pub(super) last: Last,
     pub(super) reply: Reply,
 }
 
@@ -68,8 +73,10 @@ impl Audit {
 
     pub(super) async fn ask_on(&self, wire: &Arc<Wire>, request: &Request) -> Reply {
         let reply = wire.ask(request).await;
+        let mut memory = self.memory.borrow_mut();
+        memory.is_late |= matches!(reply, Reply::Late(_));
         if reply.is_complete() && request.method == "tools/call" {
-            self.memory.borrow_mut().completed += 1;
+            memory.completed += 1;
         }
         reply
     }
@@ -83,8 +90,12 @@ impl Audit {
         let reply = self.send_on(wire, &leg).await;
         match self.settled(wire, leg, reply).await {
             (_, Reply::Asks(round)) => Ok(round),
+            (_, reply) if reply.is_trouble() => Err(Finding::weak(format!(
+                "a first leg got no proper answer: {}",
+                reply.shown()
+            ))),
             (_, reply) => Err(Finding::not_tested(format!(
-                "a first leg did not ask: it {}",
+                "a first leg did not ask: {}",
                 reply.shown()
             ))),
         }
@@ -135,21 +146,32 @@ impl Audit {
     }
 
     /// The leg that would complete an honest flow, before it is sent.
-    pub(super) async fn before_the_end(&self) -> Result<Leg, Finding> {
+    pub(super) async fn before_the_end(&self) -> Result<Last, Finding> {
         let reference = self.reference();
-        if let Some(why) = &reference.endless {
+        if let Err(why) = &reference.end {
             return Err(Finding::not_tested(why.clone()));
         }
         if reference.rounds.iter().all(|round| round.state.is_none()) {
             return Err(Finding::not_tested("the server sends no requestState"));
         }
-        let mut round = self.first().await?;
+        let round = self.first().await?;
+        self.before_the_end_of(round).await
+    }
+
+    /// The same in a flow that has begun.
+    pub(super) async fn before_the_end_of(&self, mut round: Round) -> Result<Last, Finding> {
+        let reference = self.reference();
         for number in 1..=ROUNDS {
             let answers = self.answering.honest(number, &round.questions);
             let answers = answers.map_err(Finding::not_tested)?;
             let leg = self.leg().answers(&answers).state(round.state.clone());
             if number as usize == reference.rounds.len() {
-                return Ok(leg);
+                let questions = round.questions;
+                return Ok(Last {
+                    leg,
+                    questions,
+                    answers,
+                });
             }
             let reply = self.send(&leg).await;
             match self.settled(&self.wire, leg, reply).await {
@@ -178,12 +200,13 @@ impl Audit {
             second.get_or_insert_with(|| reply.clone());
             match self.settled(&self.wire, leg, reply).await {
                 (leg, reply @ (Reply::Done(_) | Reply::Failed(_))) => {
-                    return Ok(Ending {
+                    let questions = round.questions;
+                    let last = Last {
                         leg,
-                        questions: round.questions,
+                        questions,
                         answers,
-                        reply,
-                    });
+                    };
+                    return Ok(Ending { last, reply });
                 }
                 (_, Reply::Asks(next)) => rounds.push(next),
                 (_, reply) => {
@@ -202,14 +225,39 @@ impl Audit {
         let mut rounds = vec![self.first().await?];
         let mut second = None;
         let ended = self.go_on(&mut rounds, &mut second).await;
-        let endless = ended.err().map(|finding| finding.detail);
-        match second {
-            Some(second) => Ok(Reference {
+        let end = match ended {
+            Ok(ending) => Ok(ending.reply),
+            Err(finding) => Err(finding.detail),
+        };
+        let unfit = |why: &str, reply: &Reply| {
+            let (honest, hint) = match self.allow_effects {
+                true => (
+                    "answers that fit its questions",
+                    "--answers says what to answer",
+                ),
+                false => ("a no", "with --allow-effects it is told yes"),
+            };
+            Finding::not_tested(format!("{why} {honest}: {}; {hint}", reply.shown()))
+        };
+        match (second, &end) {
+            (None, Err(why)) => Err(Finding::not_tested(why.clone())),
+            (Some(reply), Err(_)) if reply.is_trouble() => Err(Finding::not_tested(format!(
+                "an honest answer got no proper answer: {}",
+                reply.shown()
+            ))),
+            // Nothing can be measured by that: all that is refused would seem to be in order.
+            (Some(reply), Err(_)) if !reply.is_complete() && !matches!(reply, Reply::Asks(_)) => {
+                Err(unfit("it does not take", &reply))
+            }
+            (Some(reply), Err(_)) if is_one_question(&rounds) => {
+                Err(unfit("it asks the same again after", &reply))
+            }
+            (Some(second), _) => Ok(Reference {
                 second,
                 rounds,
-                endless,
+                end,
             }),
-            None => Err(Finding::not_tested(endless.unwrap_or_default())),
+            (None, Ok(_)) => unreachable!("what ended had a second leg"),
         }
     }
 
@@ -235,17 +283,21 @@ impl Audit {
             // A tool may fail on honest answers as well: it fails when its user says no.
             Reply::Failed(_) if honest.is_like(reply) => Taken::Accepted,
             Reply::Failed(_) => Taken::Refused,
-            Reply::Asks(round) => {
-                let first = self.reference().rounds.first();
-                let begins =
-                    first.is_some_and(|first| first.questions.keys().eq(round.questions.keys()));
-                match !begins && honest.is_like(reply) {
-                    true => Taken::Accepted,
-                    false => Taken::AskedAgain,
-                }
-            }
+            Reply::Asks(round) if self.goes_on(round) => Taken::Accepted,
+            Reply::Asks(_) => Taken::AskedAgain,
             reply if reply.is_trouble() => Taken::Trouble,
             _ => Taken::Refused,
+        }
+    }
+
+    /// Whether a server asks what it asks an honest client in the second round.
+    fn goes_on(&self, round: &Round) -> bool {
+        let reference = self.reference();
+        match (reference.rounds.first(), &reference.second) {
+            (Some(first), Reply::Asks(second)) => {
+                is_second(&first.questions, &second.questions, &round.questions)
+            }
+            _ => false,
         }
     }
 
@@ -274,17 +326,96 @@ impl Audit {
 
     /// Whether a server did as it does for an honest client.
     pub(super) fn is_honest(&self, reply: &Reply) -> bool {
-        matches!(reply, Reply::Done(_)) || reply.is_like(&self.reference().second)
+        match reply {
+            Reply::Done(_) => true,
+            Reply::Asks(round) => self.goes_on(round),
+            _ => reply.is_like(&self.reference().second),
+        }
     }
 
     /// Remembers how a state was refused, for whoever compares the texts.
     pub(super) fn note(&self, cause: &'static str, reply: &Reply) {
-        if let Reply::Refused(refusal) = reply {
+        if let Some(refusal) = reply.refusal() {
             let mut memory = self.memory.borrow_mut();
             let refusals = &mut memory.refusals;
             if !refusals.iter().any(|(known, _)| *known == cause) {
-                refusals.push((cause, refusal.clone()));
+                refusals.push((cause, refusal));
             }
         }
+    }
+}
+
+/// Whether questions are those of the second round. Rounds are told apart by their keys; where two
+/// have the same ones, by their forms, and where those are the same as well, by every word.
+fn is_second(
+    first: &Map<String, Value>,
+    second: &Map<String, Value>,
+    now: &Map<String, Value>,
+) -> bool {
+    if !now.keys().eq(second.keys()) {
+        return false;
+    }
+    if !first.keys().eq(second.keys()) {
+        return true;
+    }
+    let by_form = drifted(first, second, true).is_some();
+    drifted(first, second, false).is_some() && drifted(second, now, by_form).is_none()
+}
+
+/// Whether the same is asked in every round, but for what it says.
+fn is_one_question(rounds: &[Round]) -> bool {
+    let mut pairs = rounds.windows(2);
+    rounds.len() > 1
+        && pairs.all(|pair| drifted(&pair[0].questions, &pair[1].questions, true).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(key: &str, message: &str, field: &str) -> Map<String, Value> {
+        let schema = json!({"properties": {field: {"type": "boolean"}}});
+        let question = json!({"method": "elicitation/create",
+            "params": {"message": message, "requestedSchema": schema}});
+        Map::from_iter([(key.to_owned(), question)])
+    }
+
+    #[test]
+    fn rounds_are_told_apart() {
+        let first = asked("a", "Sure?", "ok");
+        let by_key = asked("b", "Really?", "ok");
+        assert!(is_second(&first, &by_key, &asked("b", "Is that so?", "ok")));
+        assert!(!is_second(&first, &by_key, &first));
+        let by_form = asked("a", "Really?", "yes");
+        assert!(is_second(
+            &first,
+            &by_form,
+            &asked("a", "Is that so?", "yes")
+        ));
+        assert!(!is_second(&first, &by_form, &asked("a", "Really?", "ok")));
+        let by_text = asked("a", "Really?", "ok");
+        assert!(is_second(&first, &by_text, &by_text));
+        assert!(!is_second(&first, &by_text, &first));
+        assert!(!is_second(&first, &first, &first));
+    }
+
+    #[test]
+    fn one_question_again_and_again_is_no_progress() {
+        let round = |message: &str| Round {
+            questions: asked("a", message, "ok"),
+            state: None,
+        };
+        assert!(is_one_question(&[
+            round("n?"),
+            round("n? It is too short.")
+        ]));
+        assert!(!is_one_question(&[round("n?")]));
+        let other = Round {
+            questions: asked("b", "n?", "ok"),
+            state: None,
+        };
+        assert!(!is_one_question(&[round("n?"), other]));
     }
 }

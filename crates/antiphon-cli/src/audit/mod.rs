@@ -13,6 +13,7 @@ mod links;
 mod older;
 mod probe;
 mod probes;
+mod reading;
 mod reply;
 mod report;
 mod setup;
@@ -40,6 +41,7 @@ use answers::Answering;
 use finding::Finding;
 use flow::Reference;
 use probe::Probe;
+use probes::Reuse;
 use reply::{Refusal, Reply};
 use wire::Wire;
 
@@ -90,13 +92,15 @@ struct Memory {
     /// How states were refused, by cause.
     refusals: Vec<(&'static str, Refusal)>,
     /// What came of a state that was used before, with other answers.
-    other_answers: Option<Result<Reply, Finding>>,
+    other_answers: Option<Result<Reuse, Finding>>,
     /// Whether a state that was tampered with was taken.
     tampered: Option<bool>,
     /// What a server does when its user says no.
     declined: Option<Reply>,
     /// How many calls of tools came to their end.
     completed: u64,
+    /// Whether a request had no answer in time.
+    is_late: bool,
 }
 
 /// A probe and what it found.
@@ -136,7 +140,7 @@ impl Audit {
             }
         };
         if probe.needs_effects && !self.allow_effects {
-            return Finding::not_tested("needs --allow-effects: questions are declined");
+            return Finding::not_tested("needs --allow-effects");
         }
         let what = format!("{}…", probe.title);
         self.progress.while_waiting(&what, run(self)).await
@@ -145,10 +149,35 @@ impl Audit {
     /// What to say of a tool that does not ask.
     fn unfit(&self, finding: &Finding) -> Failure {
         let tool = crate::printable::excerpt(&self.subject.tool.name, 60);
+        let exit = match self.memory.borrow().is_late {
+            true => Exit::TimedOut,
+            false => Exit::Protocol,
+        };
         Failure::new(
-            Exit::Protocol,
+            exit,
             format!("{tool} cannot be audited: {}", finding.detail),
         )
+    }
+
+    /// Most calls that these probes could make the server complete, the honest one included.
+    pub(crate) fn effects(&self, probes: &[&'static Probe]) -> usize {
+        let possible = probes.iter().filter(|probe| self.can_run(probe));
+        let effects = possible.map(|probe| match self.subject.version.is_modern() {
+            true => probe.effects,
+            false => probe.effects_older,
+        });
+        1 + effects.sum::<usize>()
+    }
+
+    /// Whether a probe was given what it needs, but for leave to have effects.
+    fn can_run(&self, probe: &Probe) -> bool {
+        match probe.id {
+            "expired" => self.wait.is_some(),
+            "other-principal" => self.second.is_some(),
+            "anonymous" => self.anonymous.is_some(),
+            "other-replica" => self.replica.is_some(),
+            _ => true,
+        }
     }
 
     fn reference(&self) -> &Reference {
@@ -184,9 +213,4 @@ pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static Probe>, Failure> {
     }
     let is_chosen = |probe: &&Probe| only.is_empty() || only.iter().any(|id| id == probe.id);
     Ok(all.into_iter().filter(is_chosen).collect())
-}
-
-/// Most calls that these probes could make a server complete, the honest one included.
-pub(crate) fn effects(probes: &[&'static Probe]) -> usize {
-    1 + probes.iter().map(|probe| probe.effects).sum::<usize>()
 }

@@ -22,6 +22,8 @@ pub(crate) struct Probe {
     pub(super) ledger: &'static [&'static str],
     /// Most calls that a server could complete because of it.
     pub(super) effects: usize,
+    /// The same for a server of an older revision.
+    pub(super) effects_older: usize,
     /// Whether it makes sense only with an answer that agrees.
     pub(super) needs_effects: bool,
     pub(super) run: Run,

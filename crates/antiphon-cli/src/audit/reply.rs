@@ -109,15 +109,28 @@ impl Reply {
     pub(super) fn is_trouble(&self) -> bool {
         match self {
             Self::Lost(_) | Self::Cut | Self::Late(_) => true,
-            Self::Denied(status) => *status >= 500,
-            Self::Refused(refusal) => refusal.status.is_some_and(|status| status >= 500),
+            Self::Denied(status) => is_trouble(*status),
+            Self::Refused(refusal) => refusal.status.is_some_and(is_trouble),
             Self::Asks(_) | Self::Done(_) | Self::Failed(_) => false,
         }
     }
 
-    /// Whether it is a no: an error, or an HTTP status that is one.
-    pub(super) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Denied(_)) && !self.is_trouble()
+    /// What a caller is told by a no, whichever way it is said. HTTP's own (401, 403) are of those who
+    /// look at tokens, and not at states.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        let told = |code: i64, message: String, status: Option<u16>| Refusal {
+            code,
+            message,
+            data: None,
+            status,
+        };
+        match self {
+            Self::Refused(refusal) => Some(refusal.clone()),
+            Self::Failed(result) => Some(told(0, said(result), None)),
+            Self::Denied(401 | 403) => None,
+            Self::Denied(status) => Some(told(0, String::new(), Some(*status))),
+            _ => None,
+        }
     }
 
     /// In a few words, harmless.
@@ -148,14 +161,11 @@ impl Reply {
         }
     }
 
-    /// The same, whatever the numbers in it: runs are counted, orders have ids.
+    /// The same, whatever the numbers and ids in it: runs are counted, orders have names of their own.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Done(one), Self::Done(another)) | (Self::Failed(one), Self::Failed(another)) => {
-                without_digits(one) == without_digits(another)
-            }
-            (Self::Asks(one), Self::Asks(another)) => {
-                one.questions.keys().eq(another.questions.keys())
+                without_numbers(one) == without_numbers(another)
             }
             _ => false,
         }
@@ -169,7 +179,11 @@ impl Refusal {
             None => String::new(),
         };
         let message = printable::excerpt(&self.message, LONGEST);
-        format!("error {} {message}{data}", self.code)
+        match self.code {
+            // No error of JSON-RPC.
+            0 => message,
+            code => format!("error {code} {message}{data}"),
+        }
     }
 
     /// What a caller could tell it from another by.
@@ -182,6 +196,12 @@ impl Refusal {
             data.unwrap_or_default()
         )
     }
+}
+
+/// Whether an HTTP status is about the server, and not about what it was sent: it broke, or has had
+/// enough of requests.
+fn is_trouble(status: u16) -> bool {
+    status >= 500 || matches!(status, 408 | 425 | 429)
 }
 
 /// Whether the other side closed a connection that was being written to.
@@ -210,9 +230,15 @@ fn told(result: &Value) -> Value {
     told
 }
 
-fn without_digits(result: &Value) -> String {
+/// What a result says but for words with a digit in them.
+fn without_numbers(result: &Value) -> String {
     let text = told(result).to_string();
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.map(|word| match word.contains(|c: char| c.is_ascii_digit()) {
+        true => word.trim_start_matches(|c: char| c.is_ascii_alphanumeric()),
+        false => word,
+    });
+    words.collect()
 }
 
 /// The texts of a result.
@@ -263,12 +289,20 @@ mod tests {
         assert_eq!(round.state.as_deref(), Some("s"));
         assert!(round.questions.contains_key("a"));
         let refused = json!({"error": {"code": -32602, "message": "no"}});
-        assert!(reply(&refused).is_refusal());
+        assert!(reply(&refused).refusal().is_some());
         assert!(reply(&json!({"result": {"resultType": "task"}})).is_trouble());
         assert!(reply(&json!({"id": 1})).is_trouble());
         assert!(Reply::read(b"<html>", None).is_trouble());
-        assert!(Reply::Denied(401).is_refusal() && !Reply::Denied(401).is_trouble());
-        assert!(Reply::Denied(502).is_trouble() && !Reply::Denied(502).is_refusal());
+        assert!(!Reply::Denied(401).is_trouble() && Reply::Denied(502).is_trouble());
+        assert!(Reply::Denied(429).is_trouble());
+        assert!(Reply::Denied(401).refusal().is_none() && Reply::Denied(422).refusal().is_some());
+        let told = reply(
+            &json!({"result": {"isError": true, "content": [{"type": "text", "text": "no"}]}}),
+        );
+        assert_eq!(
+            told.refusal().map(|refusal| refusal.message).as_deref(),
+            Some("no")
+        );
     }
 
     #[test]
@@ -277,6 +311,9 @@ mod tests {
         assert!(!done("run 1").is_same_as(&done("run 2")));
         assert!(done("run 1").is_same_as(&done("run 1")));
         assert!(!done("ordered").is_like(&done("declined")));
+        let [one, two] =
+            ["6f1d-4bc8-a77e", "0c95-9e2f-b3d1"].map(|id| done(&format!("order {id}.")));
+        assert!(one.is_like(&two) && !one.is_like(&done("no order.")));
     }
 
     #[test]

@@ -1,87 +1,17 @@
-//! A `requestState` as an attacker looks at it: what can be read in it, what it becomes when it is
-//! changed, cut, extended, or written otherwise.
+//! A `requestState` as an attacker writes it: changed, cut, extended, or written otherwise.
 
-use base64::{
-    Engine, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::values;
+use super::{
+    reading::{Spelling, decode, is_hex, is_plain, pad, pieces, text_in},
+    values,
+};
 
 /// A changed state, and what was done to it.
 pub(super) type Variant = (String, String);
 
-/// What decoders take that are not strict.
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_allow_trailing_bits(true)
-    .with_encode_padding(false)
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
-
 /// The characters of Base64, the six bits of each being its place.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/// So much of a state's bytes must be text before it is taken for one: eight random bytes are
-/// printable once in three thousand times.
-const TEXT: usize = 8;
-/// So long must a run of text be within bytes that are none.
-const RUN: usize = 16;
-
-/// How a piece of a state is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spelling {
-    UrlSafe,
-    Standard,
-    Hex,
-}
-
-impl Spelling {
-    fn encode(self, bytes: &[u8], is_padded: bool) -> String {
-        let text = match self {
-            Self::UrlSafe => URL_SAFE.encode(bytes),
-            Self::Standard => STANDARD.encode(bytes),
-            Self::Hex => return bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        };
-        match is_padded {
-            true => pad(&text),
-            false => text,
-        }
-    }
-}
-
-/// The bytes that a piece stands for, if it is written in hex or Base64.
-fn decode(piece: &str) -> Option<(Spelling, Vec<u8>)> {
-    if is_hex(piece) {
-        let digits: Vec<_> = piece.chars().filter_map(|c| c.to_digit(16)).collect();
-        let bytes = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8);
-        return Some((Spelling::Hex, bytes.collect()));
-    }
-    if piece.is_empty() {
-        return None;
-    }
-    if let Ok(bytes) = URL_SAFE.decode(piece) {
-        return Some((Spelling::UrlSafe, bytes));
-    }
-    let bytes = STANDARD.decode(piece).ok()?;
-    Some((Spelling::Standard, bytes))
-}
-
-fn is_hex(piece: &str) -> bool {
-    piece.len() >= 8
-        && piece.len().is_multiple_of(2)
-        && piece.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// The pieces of a state: JSON is one, others are parted by dots and the like.
-fn pieces(state: &str) -> Vec<&str> {
-    match serde_json::from_str::<Value>(state) {
-        Ok(value) if value.is_object() || value.is_array() => vec![state],
-        _ => state.split(['.', '~', ':', '|', '!']).collect(),
-    }
-}
 
 /// Where a piece begins in its state.
 fn place(state: &str, piece: &str) -> usize {
@@ -97,17 +27,27 @@ fn instead(state: &str, piece: &str, other: &str) -> String {
 /// One thing changed: a character here and there, or a value that can be read.
 pub(super) fn tampered(state: &str) -> Vec<Variant> {
     let mut variants = Vec::new();
-    let characters: Vec<char> = state.chars().collect();
-    for at in places(state, characters.len()) {
-        let mut changed = characters.clone();
-        changed[at] = swapped(changed[at], is_hex(state));
-        let what = format!("character {} of {} changed", at + 1, characters.len());
-        variants.push((what, changed.into_iter().collect()));
-    }
     for piece in pieces(state) {
         variants.extend(rewritten(state, piece));
     }
+    variants.truncate(MOST_VALUES);
+    let characters: Vec<char> = state.chars().collect();
+    for at in places(state, characters.len()) {
+        let mut changed = characters.clone();
+        changed[at] = swapped(changed[at], is_in_hex(state, at));
+        let what = format!("character {} of {} changed", at + 1, characters.len());
+        variants.push((what, changed.into_iter().collect()));
+    }
     variants
+}
+
+/// Whether the character at a place is one of a piece in hex.
+fn is_in_hex(state: &str, at: usize) -> bool {
+    let mut pieces = pieces(state).into_iter();
+    pieces.any(|piece| {
+        let start = state[..place(state, piece)].chars().count();
+        is_hex(piece) && (start..start + piece.len()).contains(&at)
+    })
 }
 
 /// How a document is written in a state.
@@ -151,7 +91,7 @@ impl Written {
 /// The state with each value changed that can be read in a piece, and written as it was.
 fn rewritten(state: &str, piece: &str) -> Vec<Variant> {
     let Some((document, written)) = Written::read(piece) else {
-        return Vec::new();
+        return counted(state, piece);
     };
     let mut variants = Vec::new();
     for pointer in leaves(&document).into_iter().take(6) {
@@ -174,6 +114,40 @@ fn rewritten(state: &str, piece: &str) -> Vec<Variant> {
         let unsigned = written.write(&json!({"alg": "none", "typ": "JWT"}));
         let variant = format!("{unsigned}.{payload}.");
         variants.push(("made a token that is not signed".to_owned(), variant));
+    }
+    variants
+}
+
+/// The state with the numbers changed of a piece that is plain text: `step2` may be `step3`.
+fn counted(state: &str, piece: &str) -> Vec<Variant> {
+    let (text, written) = match decode(piece) {
+        _ if is_plain(piece) => (piece.to_owned(), None),
+        Some((spelling, bytes)) => match text_in(&bytes) {
+            Some(text) if text.as_bytes() == bytes => (text, Some(spelling)),
+            _ => return Vec::new(),
+        },
+        None => return Vec::new(),
+    };
+    let is_padded = piece.ends_with('=');
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<_> = numbers.filter(|number| !number.is_empty()).collect();
+    let mut variants = Vec::new();
+    for number in numbers.into_iter().take(3) {
+        let Ok(value) = number.parse::<u64>() else {
+            continue;
+        };
+        for other in [value.checked_add(1), value.checked_sub(1)]
+            .into_iter()
+            .flatten()
+        {
+            let changed = instead(&text, number, &other.to_string());
+            let changed = match written {
+                Some(spelling) => spelling.encode(changed.as_bytes(), is_padded),
+                None => changed,
+            };
+            let what = format!("the number {number} made {other}");
+            variants.push((what, instead(state, piece, &changed)));
+        }
     }
     variants
 }
@@ -214,13 +188,23 @@ fn places(state: &str, length: usize) -> Vec<usize> {
     places.retain(|at| *at < length);
     places.sort_unstable();
     places.dedup();
-    // A state of many pieces has enough places without all of them.
-    places.truncate(MOST);
-    places
+    thinned(&places)
+}
+
+/// A state of many pieces has enough places without all of them: evenly many, and both ends.
+fn thinned(places: &[usize]) -> Vec<usize> {
+    let count = places.len().min(MOST_CHARACTERS);
+    let last = places.len().saturating_sub(1);
+    let at = |number: usize| places[number * last / count.saturating_sub(1).max(1)];
+    (0..count).map(at).collect()
 }
 
 /// Most characters that are changed, one at a time.
-pub(super) const MOST: usize = 16;
+const MOST_CHARACTERS: usize = 20;
+/// Most values that are.
+const MOST_VALUES: usize = 12;
+/// Most variants of one kind.
+pub(super) const MOST: usize = MOST_CHARACTERS + MOST_VALUES;
 
 /// Another character of the same alphabet, whose bits differ where they count: the last character of
 /// Base64 has some that do not.
@@ -357,70 +341,14 @@ fn loose(piece: &str) -> Option<String> {
     Some(format!("{head}{other}"))
 }
 
-fn pad(text: &str) -> String {
-    let padding = (4 - text.len() % 4) % 4;
-    format!("{text}{}", "=".repeat(padding))
-}
-
-/// What can be read in a state without a key; `known` are texts of the call that would tell that it
-/// is the call's.
-pub(super) fn readable(state: &str, known: &[String]) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut look = |bytes: &[u8]| {
-        let shown = text_in(bytes).or_else(|| {
-            let known = known
-                .iter()
-                .find(|known| contains(bytes, known.as_bytes()))?;
-            Some(known.clone())
-        });
-        found.extend(shown);
-    };
-    if is_document(state) || known.iter().any(|known| state.contains(known.as_str())) {
-        look(state.as_bytes());
-    }
-    let percent: Vec<u8> = percent_decode_str(state).collect();
-    if percent != state.as_bytes() {
-        look(&percent);
-    }
-    for piece in std::iter::once(state).chain(pieces(state)) {
-        if let Some((_, bytes)) = decode(piece) {
-            look(&bytes);
-        }
-    }
-    found.dedup();
-    found
-}
-
-/// Whether a state is written in the clear: it has what neither hex nor Base64 has.
-fn is_document(state: &str) -> bool {
-    let marks = state
-        .chars()
-        .filter(|c| " {}\"=&;,<>\n".contains(*c))
-        .count();
-    let padding = state.len() - state.trim_end_matches('=').len();
-    marks - padding.min(marks) >= 2
-}
-
-/// Text, if that is what bytes are; or the longest run of it.
-fn text_in(bytes: &[u8]) -> Option<String> {
-    let is_text = |text: &str| text.chars().all(|c| !c.is_control() || c.is_whitespace());
-    if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| is_text(text)) {
-        return (text.len() >= TEXT).then(|| text.to_owned());
-    }
-    let runs = bytes.split(|byte| !(0x20..0x7f).contains(byte));
-    let longest = runs.max_by_key(|run| run.len())?;
-    (longest.len() >= RUN).then(|| String::from_utf8_lossy(longest).into_owned())
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    !part.is_empty() && bytes.windows(part.len()).any(|window| window == part)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
+    use base64::Engine;
+
     use super::*;
+    use crate::audit::reading::{STANDARD, URL_SAFE};
 
     /// What no key is needed for, and what one is.
     const SEALED: &str =
@@ -508,16 +436,43 @@ mod tests {
         assert!(cut.iter().any(|what| what.contains("parts")), "{cut:?}");
     }
 
+    /// Where a number says how far a call is, the next one is tried.
     #[test]
-    fn what_is_in_the_clear_is_read_and_what_is_sealed_is_not() {
-        let none: [String; 0] = [];
-        assert_eq!(readable(SEALED, &none), none);
-        assert_eq!(readable("4f2a99d01b7c", &none), none);
-        let state = encoded(r#"{"user":"ada"}"#);
-        assert_eq!(readable(&state, &none), [r#"{"user":"ada"}"#]);
-        assert_eq!(readable(&format!("{state}.AAAA"), &none).len(), 1);
-        assert_eq!(readable(r#"{"user":"ada"}"#, &none), [r#"{"user":"ada"}"#]);
-        assert_eq!(readable("%7B%22a%22%3A%22bcdef%22%7D", &none).len(), 1);
-        assert_eq!(readable("step2-Dune", &["Dune".to_owned()]), ["step2-Dune"]);
+    fn numbers_in_plain_text_are_changed() {
+        let variants = |state: &str| -> HashSet<String> {
+            tampered(state)
+                .into_iter()
+                .map(|(_, variant)| variant)
+                .collect()
+        };
+        assert!(variants("step2").contains("step3") && variants("step2").contains("step1"));
+        assert!(variants("2").contains("3"));
+        let encoded_step = encoded("step:2");
+        assert!(variants(&encoded_step).contains(&encoded("step:3")));
+    }
+
+    /// Also of a state of many parts the end is changed, where a tag is.
+    #[test]
+    fn every_part_is_tampered_with() {
+        for count in 1..9 {
+            let piece = &SEALED[..30];
+            let state = vec![piece; count].join(".");
+            let changed: Vec<_> = tampered(&state)
+                .iter()
+                .filter_map(|(_, variant)| {
+                    let mut pairs = state.bytes().zip(variant.bytes());
+                    pairs.position(|(one, other)| one != other)
+                })
+                .collect();
+            for at in 0..count {
+                let part = at * 31..at * 31 + 30;
+                assert!(
+                    changed.iter().any(|place| part.contains(place)),
+                    "{at} of {count}"
+                );
+            }
+            assert!(changed.contains(&0) && changed.contains(&(state.len() - 1)));
+            assert!(tampered(&state).len() <= MOST);
+        }
     }
 }

@@ -108,7 +108,6 @@ impl Audit {
         };
         let style = Style::of_stdout();
         let progress = Progress::stderr();
-        let announced = audit::effects(&probes);
         let work = async {
             // What is sent by the audit itself is traced, and not how the server was found.
             let quiet = Connecting {
@@ -120,6 +119,7 @@ impl Audit {
             let prepared = self.prepare(&words, &session, given, settings).await;
             session.close().await;
             let auditing = prepared?;
+            let announced = auditing.effects(&probes);
             self.announce(announced);
             let rows = auditing.run(&probes).await;
             auditing.close().await;
@@ -138,11 +138,14 @@ impl Audit {
 
     /// Says what may happen, before it does.
     fn announce(&self, calls: usize) {
+        let calls = match calls {
+            1 => "one call that may have effects".to_owned(),
+            calls => format!("up to {calls} calls that may have effects"),
+        };
         match self.allow_effects {
-            true => tell!("antiphon: this makes up to {calls} calls that may have effects"),
+            true => tell!("antiphon: this makes {calls}"),
             false => tell!(
-                "antiphon: questions are declined; with --allow-effects this would make up to \
-                 {calls} calls that may have effects"
+                "antiphon: questions are declined; with --allow-effects this would make {calls}"
             ),
         }
     }
@@ -155,6 +158,13 @@ impl Audit {
         if !place.is_http() {
             return Err(Failure::usage(
                 "--bearer2: a server that is started by a command takes no tokens",
+            ));
+        }
+        let variable = |name: &Option<String>| std::env::var(name.as_deref()?).ok();
+        let first = variable(&self.connecting.bearer_env);
+        if first.is_some() && first == variable(&self.bearer2_env) {
+            return Err(Failure::usage(
+                "--bearer2-env: both tokens are the same, and so is who they are for",
             ));
         }
         Ok(Some(Connecting {

@@ -12,6 +12,8 @@ mod runtime;
 mod served;
 
 mod flaws;
+mod odd;
 mod ours;
 mod table;
+mod verdicts;
 mod wire;

@@ -190,13 +190,14 @@ fn without_leave_nothing_is_done() {
         "replayed",
         "replayed-other-answers",
         "replayed-concurrently",
+        "other-arguments",
         "mistyped-answers",
     ] {
         assert_eq!(verdict(&report, id), "not tested", "{id}");
     }
     for id in [
         "state-tampered",
-        "other-arguments",
+        "reordered-keys",
         "missing-answers",
         "error-texts",
     ] {
@@ -468,4 +469,14 @@ fn what_cannot_be_audited_is_no_table_of_passes() {
     );
     let pipe = ["--tool", "x", "--bearer2-env", "BOB", "--", "./server"];
     said(&pipe, 2, "takes no tokens");
+    let one = [
+        &*served.url,
+        "--tool",
+        "order",
+        "--bearer-env",
+        "ADA",
+        "--bearer2-env",
+        "ADA",
+    ];
+    said(&one, 2, "both tokens are the same");
 }

@@ -43,7 +43,7 @@ pub(crate) enum Flaw {
     UnsolicitedAnswers,
     /// No answers at all are consent.
     MissingAnswers,
-    /// A key counts if the right one is somewhere in it, whatever its case.
+    /// A key counts if the right one is somewhere in it, whatever its case; and so do names of fields.
     RenamedAnswers,
     /// Answers are looked for below their key, in arrays and in strings.
     WrappedAnswers,

@@ -22,10 +22,13 @@ use super::{
     Flaw,
     http::{Message, OLDER, Replica, answered, failed, text_of},
     listing::{capabilities, listed, result},
-    questions::Question,
+    questions::{Question, is_too_much},
     shop::Shop,
     state::random,
 };
+
+/// Why a call ends that ends its server.
+const CRASHED: &str = "The server does not know how to go on.";
 
 /// The sessions of one replica.
 #[derive(Clone, Default)]
@@ -182,6 +185,8 @@ impl Call {
             _ => self.ask(&events).await,
         };
         let result = match said {
+            // Nobody is told anything any more.
+            Err(CRASHED) => return,
             Ok(said) => result(
                 &self.method,
                 &self.name,
@@ -200,7 +205,8 @@ impl Call {
     /// Asks until the answer can be used.
     async fn ask(&self, events: &mpsc::UnboundedSender<Value>) -> Result<String, &'static str> {
         let can = |session: &Session| self.question.can_be_asked(&session.capabilities);
-        if !self.sessions.lock().get(&self.session).is_some_and(can) {
+        let can_be_asked = self.sessions.lock().get(&self.session).is_some_and(can);
+        if !can_be_asked && self.shop.flaw != Some(Flaw::UndeclaredCapabilities) {
             return Err("The client cannot be asked.");
         }
         for _ in 0..3 {
@@ -219,6 +225,12 @@ impl Call {
                 answer = waits => answer.map_err(|_| "The session has ended.")?,
                 () = events.closed() => return Err("The client is gone."),
             };
+            if is_too_much(&answer, &answer.to_string()) {
+                match self.shop.flaw {
+                    Some(Flaw::OversizedAnswers) => return Err(CRASHED),
+                    _ => continue,
+                }
+            }
             if let Some(said) = self.question.judge(answer, self.shop.flaw) {
                 return Ok(said);
             }

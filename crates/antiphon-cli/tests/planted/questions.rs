@@ -70,6 +70,7 @@ impl Question {
     pub(crate) fn judge(self, answer: Value, flaw: Option<Flaw>) -> Option<String> {
         let answer = match flaw {
             Some(Flaw::WrappedAnswers) => unwrapped(answer),
+            Some(Flaw::RenamedAnswers) => with_plain_names(answer),
             _ => answer,
         };
         let content = &answer["content"];
@@ -142,6 +143,16 @@ fn unwrapped(mut answer: Value) -> Value {
             }
             plain => return plain,
         };
+    }
+    answer
+}
+
+/// The answer with fields called as in the form, whatever is around their names.
+fn with_plain_names(mut answer: Value) -> Value {
+    if let Some(Value::Object(content)) = answer.get_mut("content") {
+        let plain = |name: &str| name.trim().trim_start_matches("x-").to_owned();
+        let fields = std::mem::take(content).into_iter();
+        *content = fields.map(|(name, value)| (plain(&name), value)).collect();
     }
     answer
 }

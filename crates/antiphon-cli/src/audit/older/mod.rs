@@ -22,7 +22,7 @@ use super::{
 use session::{Heard, Older};
 
 /// Most questions of a flow, and most variants of one kind.
-const MOST: usize = 10;
+pub(super) const MOST: usize = 10;
 /// How long a call is watched that must not go on.
 const WATCHED: Duration = Duration::from_secs(1);
 
@@ -67,9 +67,9 @@ async fn driven(audit: &Audit, older: &mut Older, request: &Request, says: Says<
                 return Flow { questions, reply };
             }
             Heard::Ends(reply) => {
-                if reply.is_complete() {
-                    audit.memory.borrow_mut().completed += 1;
-                }
+                let mut memory = audit.memory.borrow_mut();
+                memory.completed += u64::from(reply.is_complete());
+                memory.is_late |= matches!(reply, Reply::Late(_));
                 return Flow { questions, reply };
             }
         }
@@ -99,7 +99,7 @@ impl Audit {
         let flow = flow(self, &everything(), &|at, question| self.says(at, question)).await?;
         match flow.questions.is_empty() {
             true => Err(Finding::not_tested(format!(
-                "it did not ask: it {}",
+                "it did not ask: {}",
                 flow.reply.shown()
             ))),
             false => Ok(flow),
@@ -167,6 +167,7 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
     let count = wrong.len();
     let mut taken = Vec::new();
     let mut troubled = Vec::new();
+    let mut broken = None;
     for (what, answer) in wrong {
         let says = |at: usize, question: &Value| match at {
             0 => answer.clone(),
@@ -174,7 +175,10 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
         };
         let reply = match flow(audit, &everything(), &says).await {
             Ok(flow) => flow.reply,
-            Err(finding) => return finding,
+            Err(finding) => {
+                broken = Some(finding);
+                break;
+            }
         };
         let seen = format!("{what}: {}", reply.shown());
         match &reply {
@@ -190,7 +194,7 @@ async fn none_counts(audit: &Audit, wrong: Vec<(String, Value)>) -> Finding {
             let detail = format!("{} of {count} got no proper answer", troubled.len());
             Finding::weak(detail).seen(troubled)
         }
-        _ => Finding::pass(format!("none of {count} was taken")),
+        _ => broken.unwrap_or_else(|| Finding::pass(format!("none of {count} was taken"))),
     }
 }
 
@@ -263,6 +267,9 @@ async fn too_much(audit: &Audit) -> Result<Finding, Finding> {
             Heard::Ends(reply) => break reply,
         }
     };
+    if reply.is_complete() {
+        audit.memory.borrow_mut().completed += 1;
+    }
     drop(incoming);
     older.close().await;
     let honest = audit.older.get().map(|flow| &flow.reply);
@@ -275,14 +282,18 @@ async fn too_much(audit: &Audit) -> Result<Finding, Finding> {
 
 /// What one era says in the shape of the other.
 pub(super) async fn confusion(audit: &Audit) -> Finding {
-    let mut parts = vec![(
-        "answers of 2026 in an older call".to_owned(),
-        smuggled(audit).await,
-    )];
-    if audit.subject.version.is_modern() {
+    let is_modern = audit.subject.version.is_modern();
+    let mut parts = Vec::new();
+    // Whoever asks in one era may act at once in the other.
+    let may_call = audit.allow_effects || !is_modern;
+    if may_call {
+        let what = "answers of 2026 in an older call".to_owned();
+        parts.push((what, smuggled(audit).await));
+    }
+    if is_modern {
         parts.push(("initialize of 2026".to_owned(), initialized(audit).await));
     }
-    if audit.reach.is_http() {
+    if may_call && audit.reach.is_http() {
         parts.push((
             "answers of another session".to_owned(),
             crossed(audit).await,
@@ -299,6 +310,20 @@ async fn smuggled(audit: &Audit) -> Finding {
 }
 
 async fn smuggle(audit: &Audit) -> Result<Finding, Finding> {
+    // A tool that asks nobody in an older session took no answers there.
+    if audit.subject.version.is_modern() {
+        let mut plain = Older::reach(audit).await.map_err(Finding::not_tested)?;
+        let greeted = plain.greet(&everything()).await;
+        greeted.map_err(Finding::not_tested)?;
+        let request = plain.call(audit);
+        let Flow { questions, reply } = driven(audit, &mut plain, &request, &no).await;
+        let is_asked = !questions.is_empty() || plain.is_asked_for_roots;
+        plain.close().await;
+        if !is_asked {
+            let why = format!("an older client is not asked: {}", reply.shown());
+            return Err(Finding::not_tested(why));
+        }
+    }
     let mut older = Older::reach(audit).await.map_err(Finding::not_tested)?;
     let (questions, state) = match audit.subject.version.is_modern() {
         // On the same way: what is started by a command knows its own states alone.

@@ -1,23 +1,34 @@
 //! Answers that nobody asked for, and some that are none.
 
-use serde_json::{Map, Value, json};
+use std::time::Duration;
 
-use crate::audit::{
-    Audit, Verdict,
-    answers::{self, Answers, Kind},
-    finding::Finding,
-    flow::Taken,
-    older,
-    probe::Probe,
-    reply::{Reply, Round},
-    values,
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use crate::{
+    audit::{
+        Audit, Verdict,
+        answers::{self, Answers, Kind},
+        finding::Finding,
+        flow::Taken,
+        older,
+        probe::Probe,
+        reply::{Reply, Round},
+        values,
+    },
+    printable,
 };
 
 /// Most variants of one kind.
 const MOST: usize = 24;
+/// Most answers that are left out, one at a time.
+const LEFT_OUT: usize = 3;
 /// How much text is too much. A server may hang up on one that is far above its bounds before it was
 /// sent, and its answer to that is lost with HTTP; then less is tried.
 const BYTES: [usize; 4] = [6 << 20, 1 << 20, 128 << 10, 16 << 10];
+/// How often a server is tried again that does not serve after that, and how soon.
+const RETRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(250);
 /// How many answers are too many.
 const COUNT: usize = 20_000;
 
@@ -30,7 +41,8 @@ pub(super) static PROBES: [Probe; 6] = [
         advice: "Count an answer only if that very question was pending in the state that came with \
                  it; ignore all others.",
         ledger: &["MRTR-S-12", "MRTR-S-29"],
-        effects: 3,
+        effects: 4,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(unsolicited(audit)),
         run_older: None,
@@ -42,7 +54,8 @@ pub(super) static PROBES: [Probe; 6] = [
         meaning: "No answer is taken for a yes.",
         advice: "Ask again for what is missing.",
         ledger: &["MRTR-S-30"],
-        effects: 2,
+        effects: 3 + LEFT_OUT,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(missing(audit)),
         run_older: None,
@@ -55,7 +68,8 @@ pub(super) static PROBES: [Probe; 6] = [
         advice: "Look answers up by the very key of the question: no other case, no trimming, no \
                  guessing.",
         ledger: &["MRTR-S-29", "MRTR-S-30", "MRTR-C-02"],
-        effects: 4,
+        effects: 5,
+        effects_older: 3,
         needs_effects: true,
         run: |audit| Box::pin(renamed(audit)),
         run_older: Some(|audit| Box::pin(older::renamed(audit))),
@@ -67,7 +81,8 @@ pub(super) static PROBES: [Probe; 6] = [
         meaning: "What is not an answer is made one, and need not be what its sender meant.",
         advice: "Take bare results only: an object with an action, and nothing around it.",
         ledger: &["MRTR-S-27", "MRTR-C-03"],
-        effects: 4,
+        effects: 5,
+        effects_older: 0,
         needs_effects: true,
         run: |audit| Box::pin(wrapped(audit)),
         run_older: None,
@@ -81,7 +96,8 @@ pub(super) static PROBES: [Probe; 6] = [
         advice: "Check every answer against the schema that was sent, and ask again with what is \
                  wrong.",
         ledger: &["ELIC-S-30", "MRTR-S-27"],
-        effects: MOST,
+        effects: 1 + MOST,
+        effects_older: 1 + older::MOST,
         needs_effects: true,
         run: |audit| Box::pin(mistyped(audit)),
         run_older: Some(|audit| Box::pin(older::mistyped(audit))),
@@ -96,6 +112,7 @@ pub(super) static PROBES: [Probe; 6] = [
                  is above with an error.",
         ledger: &["MRTR-S-12", "MRTR-S-28", "MRTR-S-29"],
         effects: 8,
+        effects_older: 2,
         needs_effects: true,
         run: |audit| Box::pin(oversized(audit)),
         run_older: Some(|audit| Box::pin(older::oversized(audit))),
@@ -117,14 +134,18 @@ async fn unsolicited(audit: &Audit) -> Finding {
         still_asks(audit, &reply),
     ));
     let mut nobodys = Map::new();
-    let yes = json!({"action": "accept", "content": {}});
-    nobodys.insert("antiphon-audit".to_owned(), yes.clone());
+    // Without leave there is no yes to anything.
+    let said = match audit.allow_effects {
+        true => json!({"action": "accept", "content": {}}),
+        false => json!({"action": "decline"}),
+    };
+    nobodys.insert("antiphon-audit".to_owned(), said.clone());
     let reply = audit.send(&audit.leg().answers(&nobodys)).await;
     parts.push(("to no question".to_owned(), still_asks(audit, &reply)));
     let found = match audit.first().await {
         Ok(round) => match audit.second(&round) {
             Ok((mut answers, leg)) => {
-                answers.insert("antiphon-audit".to_owned(), yes);
+                answers.insert("antiphon-audit".to_owned(), said);
                 let reply = audit.send(&leg.answers(&answers)).await;
                 match audit.is_honest(&reply) {
                     true => Finding::pass("had no effect"),
@@ -136,7 +157,44 @@ async fn unsolicited(audit: &Audit) -> Finding {
         Err(finding) => finding,
     };
     parts.push(("one too many".to_owned(), found));
+    if let Some(found) = before_it_is_asked(audit).await {
+        parts.push(("to the next question as well".to_owned(), found));
+    }
     Finding::worst(parts)
+}
+
+/// Where a tool asks in several rounds: the answers of the second are given with those of the first.
+async fn before_it_is_asked(audit: &Audit) -> Option<Finding> {
+    let [_, second, later @ ..] = &audit.reference().rounds[..] else {
+        return None;
+    };
+    let early = audit.answering.honest(2, &second.questions).ok()?;
+    let round = match audit.first().await {
+        Ok(round) => round,
+        Err(finding) => return Some(finding),
+    };
+    let (mut answers, leg) = match audit.second(&round) {
+        Ok(leg) => leg,
+        Err(finding) => return Some(finding),
+    };
+    if early.keys().any(|key| answers.contains_key(key)) {
+        return None;
+    }
+    answers.extend(early);
+    let reply = audit.send(&leg.answers(&answers)).await;
+    let seen = [reply.shown()];
+    let is_later = |asks: &Round| {
+        let mut later = later.iter();
+        later.any(|round| round.questions.keys().eq(asks.questions.keys()))
+    };
+    Some(match (&reply, audit.taken(&reply)) {
+        (Reply::Asks(_), Taken::Accepted) => Finding::pass("it was asked all the same"),
+        (Reply::Done(_), _) => Finding::fail("it counted before it was asked").seen(seen),
+        (Reply::Asks(asks), _) if is_later(asks) => {
+            Finding::fail("it counted before it was asked").seen(seen)
+        }
+        _ => Finding::weak("was not ignored").seen(seen),
+    })
 }
 
 /// Whether a first leg asks, whatever answers came with it.
@@ -158,15 +216,23 @@ async fn none_counts(
     let mut taken = Vec::new();
     let mut as_a_no = Vec::new();
     let mut troubled = Vec::new();
-    let no = audit.refused_by_user().await;
     let honest = &audit.reference().second;
+    let no = match audit.allow_effects {
+        true => audit.refused_by_user().await,
+        false => Some(honest.clone()),
+    };
     // A tool that says the same either way tells nothing by what it says.
-    let no = no.filter(|no| audit.allow_effects && !no.is_like(honest));
+    let no = no.filter(|no| !audit.allow_effects || !no.is_like(honest));
     let mut at = 0;
+    let mut broken = None;
     loop {
         let round = match audit.first().await {
             Ok(round) => round,
-            Err(finding) => return finding,
+            Err(finding) if at == 0 => return finding,
+            Err(finding) => {
+                broken = Some(finding);
+                break;
+            }
         };
         let (given, leg) = match audit.second(&round) {
             Ok(leg) => leg,
@@ -204,15 +270,27 @@ async fn none_counts(
         let detail = format!("{} of {at} got no proper answer", troubled.len());
         return Finding::weak(detail).seen(troubled);
     }
+    if let Some(broken) = broken {
+        let detail = format!("after {at} that were not taken, {}", broken.detail);
+        return Finding { detail, ..broken };
+    }
     Finding::pass(format!("none of {at} was taken"))
 }
 
 async fn missing(audit: &Audit) -> Finding {
-    let vary = |_: &Round, _: &Answers| {
-        vec![
+    let vary = |_: &Round, given: &Answers| {
+        let mut variants = vec![
             ("none at all".to_owned(), None),
             ("an empty object".to_owned(), Some("{}".to_owned())),
-        ]
+        ];
+        let several = given.keys().filter(|_| given.len() > 1);
+        variants.extend(several.take(LEFT_OUT).map(|key| {
+            let mut rest = given.clone();
+            rest.shift_remove(key);
+            let what = format!("all but {}", printable::excerpt(key, 40));
+            (what, Some(Value::Object(rest).to_string()))
+        }));
+        variants
     };
     none_counts(audit, vary).await
 }
@@ -359,7 +437,7 @@ async fn too_much(audit: &Audit, much: Much, size: usize) -> Result<(Finding, bo
         })),
     }
     let reply = audit.send(&leg.answers(&given)).await;
-    if let Err(after) = audit.first().await {
+    if let Err(after) = serves(audit).await {
         let seen = [reply.shown(), after.detail];
         let finding = Finding::fail("the server did not serve after that");
         return Ok((finding.seen(seen), false));
@@ -368,9 +446,25 @@ async fn too_much(audit: &Audit, much: Much, size: usize) -> Result<(Finding, bo
     let finding = match much {
         // What nobody asked for is to be ignored (MRTR-S-29), however much it is.
         Much::Answers if audit.is_honest(&reply) => Finding::pass("the others were ignored"),
+        // In a call of several rounds that is how it is taken.
+        _ if matches!(reply, Reply::Asks(_)) && audit.is_honest(&reply) => {
+            Finding::weak("it was taken").seen([reply.shown()])
+        }
         _ => bounded(&reply),
     };
     Ok((finding, is_cut))
+}
+
+/// Whether the server serves. One that refused what was not sent to its end closes that connection,
+/// maybe only when the next request is on it: that is not yet the end of it.
+async fn serves(audit: &Audit) -> Result<(), Finding> {
+    for _ in 0..RETRIES {
+        if audit.first().await.is_ok() {
+            return Ok(());
+        }
+        sleep(PAUSE).await;
+    }
+    audit.first().await.map(|_| ())
 }
 
 /// Whether a server kept to its bounds.

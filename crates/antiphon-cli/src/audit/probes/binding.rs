@@ -1,20 +1,14 @@
 //! A state where it does not belong: with other arguments, on another tool or method, from somebody
 //! else, on another instance.
 
-use std::sync::Arc;
-
 use antiphon::types::{Prompt, Tool};
 use serde_json::{Map, Value};
 
-use super::reuse::runs_again;
+use super::reuse::{OTHERS, other_answers, repeated};
 use crate::{
     audit::{
-        Audit, Verdict, answers, arguments,
-        finding::Finding,
-        leg::Leg,
-        probe::Probe,
-        reply::Reply,
-        wire::{Request, Wire},
+        Audit, Verdict, arguments, finding::Finding, leg::Leg, probe::Probe, reply::Reply,
+        wire::Request,
     },
     printable,
 };
@@ -32,8 +26,9 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Put a digest of the method, the tool and all arguments into the protected state, and \
                  compare it in every round.",
         ledger: &["MRTR-S-18", "MRTR-C-10"],
-        effects: MOST,
-        needs_effects: false,
+        effects: 2 * MOST,
+        effects_older: 0,
+        needs_effects: true,
         run: |audit| Box::pin(other_arguments(audit)),
         run_older: None,
     },
@@ -45,8 +40,9 @@ pub(super) static PROBES: [Probe; 9] = [
                   neighbours.",
         advice: "Compare numbers as exact decimals, or the arguments as they were written.",
         ledger: &["MRTR-S-18"],
-        effects: 1,
-        needs_effects: false,
+        effects: 2,
+        effects_older: 0,
+        needs_effects: true,
         run: |audit| Box::pin(big_numbers(audit)),
         run_older: None,
     },
@@ -59,7 +55,8 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Refuse objects with doubled names, at any depth, with -32602.",
         ledger: &["MRTR-S-18", "MRTR-S-28", "TOOL-S-25"],
         effects: 3,
-        needs_effects: false,
+        effects_older: 0,
+        needs_effects: true,
         run: |audit| Box::pin(duplicate_names(audit)),
         run_older: None,
     },
@@ -73,6 +70,7 @@ pub(super) static PROBES: [Probe; 9] = [
                  matter.",
         ledger: &["MRTR-S-18", "MRTR-S-26"],
         effects: 1,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(reordered_keys(audit)),
         run_older: None,
@@ -86,6 +84,7 @@ pub(super) static PROBES: [Probe; 9] = [
                  before any tool runs, also those that never ask.",
         ledger: &["MRTR-S-14", "MRTR-S-18"],
         effects: 2 * MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(other_tool(audit)),
         run_older: None,
@@ -98,6 +97,7 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Put the method into the protected state, and check states on all three methods.",
         ledger: &["MRTR-S-14", "MRTR-S-18"],
         effects: 0,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(other_method(audit)),
         run_older: None,
@@ -110,7 +110,8 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Put the principal (issuer, client and subject) into the protected state, and compare \
                  it with the caller of each leg.",
         ledger: &["MRTR-S-16", "ELIC-S-24", "SEC-S-01"],
-        effects: 1,
+        effects: 2,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(other_principal(audit)),
         run_older: None,
@@ -123,6 +124,7 @@ pub(super) static PROBES: [Probe; 9] = [
         advice: "Verify the token of every request, before its state is looked at.",
         ledger: &["MRTR-S-16", "SEC-S-01"],
         effects: 1,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(anonymous(audit)),
         run_older: None,
@@ -135,7 +137,8 @@ pub(super) static PROBES: [Probe; 9] = [
                   here, every instance is one more use.",
         advice: "Share the keys among all instances, and the guard against reuse as well.",
         ledger: &["MRTR-S-19", "MRTR-S-26", "STATE-S-05"],
-        effects: 4,
+        effects: 3 + 2 * OTHERS,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(other_replica(audit)),
         run_older: None,
@@ -151,10 +154,8 @@ async fn other_arguments(audit: &Audit) -> Finding {
     let mut parts = Vec::new();
     let mut unusable = None;
     let subject = &audit.subject;
-    for (name, others) in arguments::others(&subject.tool.input_schema, &subject.arguments) {
-        if parts.len() == MOST {
-            break;
-        }
+    let others = arguments::others(&subject.tool.input_schema, &subject.arguments);
+    for (name, others) in others.into_iter().take(MOST) {
         // Otherwise it would be refused for what it is, and not for being another.
         let control = audit.leg().arguments(text(&others));
         if let Err(finding) = audit.first_on(&audit.wire, control).await {
@@ -302,22 +303,8 @@ async fn other_tool(audit: &Audit) -> Finding {
     let mut parts = Vec::new();
     for tool in tools {
         let arguments = arguments::fitted(&tool.input_schema, &audit.subject.arguments);
-        let found = match audit.with_state().await {
-            Ok((round, state)) => match audit.second(&round) {
-                Ok((answers, _)) => {
-                    let plain = Leg::first(tool, &arguments);
-                    let leg = plain.clone().answers(&answers);
-                    let reply = audit.send(&leg.state(Some(state))).await;
-                    let found = audit.must_refuse(None, &reply, "it ran");
-                    match found.verdict {
-                        Verdict::Fail => beside(found, &audit.send(&plain).await),
-                        _ => found,
-                    }
-                }
-                Err(finding) => finding,
-            },
-            Err(finding) => finding,
-        };
+        let plain = Leg::first(tool, &arguments).request();
+        let found = elsewhere(audit, &plain).await;
         parts.push((printable::excerpt(&tool.name, 40), found));
     }
     Finding::worst(parts)
@@ -337,18 +324,7 @@ async fn other_method(audit: &Audit) -> Finding {
     });
     let mut parts = Vec::new();
     for (name, request) in prompts.chain(resources) {
-        let found = match leg_with_state(audit).await {
-            Ok(leg) => {
-                let carried = leg.carried(request.clone());
-                let reply = audit.ask_on(&audit.wire, &carried).await;
-                let found = audit.must_refuse(None, &reply, "it was served");
-                match found.verdict {
-                    Verdict::Fail => beside(found, &audit.ask_on(&audit.wire, &request).await),
-                    _ => found,
-                }
-            }
-            Err(finding) => finding,
-        };
+        let found = elsewhere(audit, &request).await;
         parts.push((printable::excerpt(&name, 60), found));
     }
     match parts.is_empty() {
@@ -357,16 +333,40 @@ async fn other_method(audit: &Audit) -> Finding {
     }
 }
 
-/// Something ran on a state that is not its own. What runs without any, too, has gained nothing by
-/// it: it only did not look.
-fn beside(found: Finding, plain: &Reply) -> Finding {
-    match plain {
-        Reply::Done(_) => Finding {
-            verdict: Verdict::Weak,
-            detail: format!("{}, as it does without a state", found.detail),
-            ..found
+/// What something else makes of the state and the answers of this tool.
+async fn elsewhere(audit: &Audit, plain: &Request) -> Finding {
+    let leg = match leg_with_state(audit).await {
+        Ok(leg) => leg,
+        Err(finding) => return finding,
+    };
+    let carried = leg.carried(plain.clone());
+    let reply = audit.ask_on(&audit.wire, &carried).await;
+    beside(&reply, &audit.ask_on(&audit.wire, plain).await)
+}
+
+/// What a reply to a state that is not its own means, beside what comes without any. What runs without
+/// one, too, has gained nothing by it: it only did not look. And what is refused without one, too, was
+/// not refused for it.
+fn beside(reply: &Reply, plain: &Reply) -> Finding {
+    let seen = [reply.shown()];
+    match (reply, plain) {
+        _ if reply.is_trouble() => Finding::weak("it got no proper answer").seen(seen),
+        (Reply::Done(_), Reply::Done(_)) => {
+            Finding::weak("it ran, as it does without a state").seen(seen)
+        }
+        (Reply::Done(_), _) => Finding::fail("it ran").seen(seen),
+        (Reply::Asks(one), Reply::Asks(two)) => match one.questions.keys().eq(two.questions.keys())
+        {
+            true => Finding::weak("it was not refused: the call began anew").seen(seen),
+            false => Finding::fail("it went on").seen(seen),
         },
-        _ => found,
+        (Reply::Asks(_), _) => Finding::weak("it was not refused: it asked").seen(seen),
+        // What is still at work would have run.
+        (_, Reply::Asks(_) | Reply::Done(_) | Reply::Late(_)) => Finding::pass("it was refused"),
+        _ => Finding::not_tested(format!(
+            "without a state it does not work either: {}",
+            plain.shown()
+        )),
     }
 }
 
@@ -419,72 +419,102 @@ async fn other_replica(audit: &Audit) -> Finding {
     let Some(replica) = &audit.replica else {
         return Finding::not_tested("needs another instance: --replica");
     };
-    let leg = match audit.before_the_end().await {
-        Ok(leg) => leg,
+    // One that does not serve the tool would refuse for that.
+    if let Err(finding) = audit.first_on(replica, audit.leg()).await {
+        return Finding::not_tested(format!("there, {}", finding.detail));
+    }
+    let last = match audit.before_the_end().await {
+        Ok(last) => last,
         Err(finding) => return finding,
     };
-    let there = audit.send_on(replica, &leg).await;
-    if !there.is_complete() {
+    let there = audit.send_on(replica, &last.leg).await;
+    let honest = audit.reference().end.as_ref().ok();
+    let has_run = |reply: &Reply| match reply {
+        Reply::Done(_) => true,
+        // A tool that fails otherwise than for an honest client has refused.
+        reply => honest.is_some_and(|honest| honest.is_like(reply)),
+    };
+    if !has_run(&there) {
         let detail = "it was refused: calls must be routed back to where they began";
         return Finding::weak(detail).seen([there.shown()]);
     }
-    let here = audit.send(&leg).await;
+    let here = audit.send(&last.leg).await;
     let seen = [
         format!("there: {}", there.shown()),
         format!("here, then: {}", here.shown()),
     ];
-    if here.is_complete() && !here.is_same_as(&there) {
-        return Finding::fail("it ran there and here").seen(seen);
-    }
-    if !here.is_complete() {
-        return match here.is_refusal() {
-            true => Finding::pass("it was taken there, and refused here after that"),
-            false => Finding::weak("after that it got no proper answer here").seen(seen),
+    if !has_run(&here) {
+        return match here {
+            Reply::Asks(_) => Finding::weak("after that the call began anew here").seen(seen),
+            _ if here.is_trouble() => {
+                Finding::weak("after that it got no proper answer here").seen(seen)
+            }
+            _ => Finding::pass("it was taken there, and refused here after that"),
         };
     }
-    // The same text: recorded, or another run. Other answers tell.
-    if runs_again(audit).await {
-        return Finding::fail("it ran there and here: nothing is remembered").seen(seen);
+    if !here.is_same_as(&there) {
+        return Finding::fail("it ran there and here").seen(seen);
     }
-    match others_here(audit, replica).await {
-        Ok(reply) if reply.is_complete() => {
-            Finding::fail("used there, it is taken here with other answers").seen([reply.shown()])
+    // The same text: recorded, or another run. Other answers tell.
+    let recorded = "it was taken there, and its response repeated here";
+    let found = repeated(
+        audit,
+        "it ran there and here: nothing is remembered",
+        recorded,
+    )
+    .await;
+    if found.verdict != Verdict::Pass {
+        return found.seen(seen);
+    }
+    match other_answers(audit, &last).await {
+        Ok(reuse) if reuse.has_run => {
+            Finding::fail("used there, it is taken here with other answers").seen(seen)
         }
-        Ok(_) => Finding::pass("it was taken there, and its response repeated here"),
+        Ok(_) => found,
         Err(finding) => finding,
     }
 }
 
-/// What comes of a state that was used on the other instance, with other answers on this one.
-async fn others_here(audit: &Audit, replica: &Arc<Wire>) -> Result<Reply, Finding> {
-    if audit.reference().rounds.len() > 1 {
-        return Err(Finding::not_tested("it asks in several rounds"));
-    }
-    let round = audit.first().await?;
-    let (given, leg) = audit.second(&round)?;
-    let others = answers::others(&round.questions, &given);
-    let others = others.ok_or_else(|| Finding::not_tested("its questions have one answer only"))?;
-    audit.send_on(replica, &leg).await;
-    Ok(audit.send(&leg.answers(&others)).await)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
+    use crate::audit::reply::Round;
 
-    /// A state that is good for nothing is not held against a tool that never asks.
+    fn asks(key: &str) -> Reply {
+        Reply::Asks(Round {
+            questions: Map::from_iter([(key.to_owned(), json!({}))]),
+            state: None,
+        })
+    }
+
+    /// What something else makes of a state is judged by what it does without one.
     #[test]
     fn what_runs_without_a_state_gained_nothing_by_another() {
-        let asks = Reply::Asks(crate::audit::reply::Round::default());
-        assert_eq!(
-            beside(Finding::fail("it ran"), &asks).verdict,
-            Verdict::Fail
-        );
-        let runs = Reply::Done(json!({ "content": [] }));
-        let found = beside(Finding::fail("it ran"), &runs);
-        assert_eq!(found.verdict, Verdict::Weak);
-        assert_eq!(found.detail, "it ran, as it does without a state");
+        let runs = || Reply::Done(json!({ "content": [] }));
+        let fails = || Reply::Failed(json!({ "content": [] }));
+        let refuses = || Reply::Denied(400);
+        let lost = || Reply::Lost(String::new());
+        for (with, without, verdict) in [
+            (runs(), asks("a"), Verdict::Fail),
+            (runs(), runs(), Verdict::Weak),
+            (asks("a"), asks("a"), Verdict::Weak),
+            (asks("b"), asks("a"), Verdict::Fail),
+            (refuses(), asks("a"), Verdict::Pass),
+            (fails(), asks("a"), Verdict::Pass),
+            (fails(), runs(), Verdict::Pass),
+            // For whatever else.
+            (refuses(), refuses(), Verdict::NotTested),
+            (fails(), fails(), Verdict::NotTested),
+            (refuses(), lost(), Verdict::NotTested),
+            (lost(), asks("a"), Verdict::Weak),
+            (refuses(), Reply::Late(Duration::ZERO), Verdict::Pass),
+        ] {
+            let found = beside(&with, &without);
+            assert_eq!(found.verdict, verdict, "{with:?}, {without:?}");
+        }
     }
 }

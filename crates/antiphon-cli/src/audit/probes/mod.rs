@@ -9,6 +9,8 @@ mod state;
 
 use super::probe::Probe;
 
+pub(super) use reuse::Reuse;
+
 /// All of them, in their order.
 pub(super) fn all() -> Vec<&'static Probe> {
     let groups: [&'static [Probe]; 6] = [

@@ -26,7 +26,8 @@ pub(super) static PROBES: [Probe; 3] = [
         advice: "Refuse every state with one error: the same code, text, data and status. The reason \
                  is for the log.",
         ledger: &["MRTR-S-12", "MRTR-S-14"],
-        effects: 4,
+        effects: 5,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(error_texts(audit)),
         run_older: None,
@@ -39,6 +40,7 @@ pub(super) static PROBES: [Probe; 3] = [
         advice: "Answer input_required on tools/call, prompts/get and resources/read alone.",
         ledger: &["MRTR-S-02", "MRTR-S-03", "MRTR-C-15"],
         effects: 0,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(elsewhere(audit)),
         run_older: None,
@@ -60,6 +62,7 @@ pub(super) static PROBES: [Probe; 3] = [
             "SEC-S-03",
         ],
         effects: 3,
+        effects_older: 2,
         needs_effects: false,
         run: |audit| Box::pin(older::confusion(audit)),
         run_older: Some(|audit| Box::pin(older::confusion(audit))),
@@ -79,12 +82,18 @@ async fn refuse(audit: &Audit) -> Result<(), Finding> {
     let (round, state) = audit.with_state().await?;
     let (_, leg) = audit.second(&round)?;
     if let Some((_, variant)) = state::tampered(&state).into_iter().nth_back(0) {
-        let reply = audit.send(&leg.clone().state(Some(variant))).await;
+        let reply = audit.send(&leg.state(Some(variant))).await;
         audit.note("tampered with", &reply);
     }
+    let (round, state) = audit.with_state().await?;
+    let (_, leg) = audit.second(&round)?;
     if let Some((_, variant)) = state::truncated(&state).into_iter().next() {
-        let reply = audit.send(&leg.clone().state(Some(variant))).await;
+        let reply = audit.send(&leg.state(Some(variant))).await;
         audit.note("cut off", &reply);
+    }
+    // With other arguments the tool might not ask.
+    if !audit.allow_effects {
+        return Ok(());
     }
     let subject = &audit.subject;
     let others = arguments::others(&subject.tool.input_schema, &subject.arguments);

@@ -4,10 +4,18 @@ use std::sync::Arc;
 
 use tokio::{task::JoinSet, time::sleep};
 
-use crate::audit::{Audit, answers, finding::Finding, flow::Ending, probe::Probe, reply::Reply};
+use crate::audit::{
+    Audit, Verdict, answers,
+    finding::Finding,
+    flow::{Ending, Last},
+    probe::Probe,
+    reply::Reply,
+};
 
 /// So many legs are sent at once.
 const AT_ONCE: usize = 8;
+/// Most calls that are made to see what comes of other answers.
+pub(super) const OTHERS: usize = 3;
 
 pub(super) static PROBES: [Probe; 4] = [
     Probe {
@@ -18,7 +26,8 @@ pub(super) static PROBES: [Probe; 4] = [
         advice: "Remember that a state was used, and refuse it from then on, or repeat the recorded \
                  response to the very same answers.",
         ledger: &["MRTR-S-19"],
-        effects: 4,
+        effects: 2 + OTHERS + OTHERS,
+        effects_older: 0,
         needs_effects: true,
         run: |audit| Box::pin(replayed(audit)),
         run_older: None,
@@ -30,7 +39,8 @@ pub(super) static PROBES: [Probe; 4] = [
         meaning: "One consent is turned into another after the fact, and the work is done twice.",
         advice: "Remember that a state was used, and with which answers; refuse it with others.",
         ledger: &["MRTR-S-19"],
-        effects: 2,
+        effects: OTHERS,
+        effects_older: 0,
         needs_effects: true,
         run: |audit| Box::pin(replayed_other_answers(audit)),
         run_older: None,
@@ -44,7 +54,8 @@ pub(super) static PROBES: [Probe; 4] = [
         advice: "Claim the state in one atomic step before the work begins, in a store that all \
                  instances share.",
         ledger: &["MRTR-S-19"],
-        effects: AT_ONCE + 2,
+        effects: AT_ONCE + OTHERS,
+        effects_older: 0,
         needs_effects: true,
         run: |audit| Box::pin(replayed_concurrently(audit)),
         run_older: None,
@@ -57,33 +68,51 @@ pub(super) static PROBES: [Probe; 4] = [
         advice: "Put an expiry into the protected state, a few minutes ahead, and refuse it then.",
         ledger: &["MRTR-S-17"],
         effects: 1,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(expired(audit)),
         run_older: None,
     },
 ];
 
+/// What came of a used state with other answers.
+#[derive(Debug, Clone)]
+pub(in crate::audit) struct Reuse {
+    reply: Reply,
+    /// Whether the tool ran.
+    pub(super) has_run: bool,
+}
+
 /// What came of a used state with other answers, found out once.
-async fn with_other_answers(audit: &Audit) -> Result<Reply, Finding> {
+async fn with_other_answers(audit: &Audit) -> Result<Reuse, Finding> {
     let known = audit.memory.borrow().other_answers.clone();
     if let Some(known) = known {
         return known;
     }
-    let found = try_other_answers(audit).await;
+    let found = match ended(audit).await {
+        Ok(ending) => other_answers(audit, &ending.last).await,
+        Err(finding) => Err(finding),
+    };
     audit.memory.borrow_mut().other_answers = Some(found.clone());
     found
 }
 
-async fn try_other_answers(audit: &Audit) -> Result<Reply, Finding> {
-    let Ending {
-        leg,
-        questions,
-        answers,
-        ..
-    } = ended(audit).await?;
-    let others = answers::others(&questions, &answers);
+/// Sends a leg that was used before with other answers.
+pub(super) async fn other_answers(audit: &Audit, used: &Last) -> Result<Reuse, Finding> {
+    let others = answers::others(&used.questions, &used.answers);
     let others = others.ok_or_else(|| Finding::not_tested("its questions have one answer only"))?;
-    Ok(audit.send(&leg.answers(&others)).await)
+    let reply = audit.send(&used.leg.clone().answers(&others)).await;
+    // A tool that fails has refused the state, or does not like the answers. Those of a fresh flow tell.
+    let has_run = match &reply {
+        Reply::Done(_) => true,
+        Reply::Failed(_) => {
+            let fresh = audit.before_the_end().await?;
+            let fresh = audit.send(&fresh.leg.answers(&others)).await;
+            fresh.is_like(&reply)
+        }
+        _ => false,
+    };
+    Ok(Reuse { reply, has_run })
 }
 
 /// An honest flow that came to an end, with a state.
@@ -99,39 +128,86 @@ async fn ended(audit: &Audit) -> Result<Ending, Finding> {
     audit.finish().await
 }
 
-/// Whether other answers are taken as well; then nothing is remembered, and every repetition is a
-/// run of its own. Where that cannot be found out it is taken for granted.
-pub(super) async fn runs_again(audit: &Audit) -> bool {
+/// What it means that the very same response came again: it was recorded, or it is that of another
+/// run. Who takes other answers remembers nothing.
+pub(super) async fn repeated(audit: &Audit, ran: &str, recorded: &str) -> Finding {
     match with_other_answers(audit).await {
-        Ok(reply) => reply.is_complete(),
-        Err(_) => true,
+        Ok(reuse) if reuse.has_run => Finding::fail(ran),
+        Ok(_) => Finding::pass(recorded),
+        Err(finding) => Finding::weak(format!(
+            "the same response came again; whether it was recorded cannot be told: {}",
+            finding.detail
+        )),
     }
 }
 
 async fn replayed(audit: &Audit) -> Finding {
-    let ending = match ended(audit).await {
+    let last = last_again(audit).await;
+    if !matches!(last.verdict, Verdict::Pass | Verdict::Weak) {
+        return last;
+    }
+    match from_the_first_round(audit).await {
+        Some(earlier) => Finding::worst([
+            ("its last leg".to_owned(), last),
+            ("from its first round on".to_owned(), earlier),
+        ]),
+        None => last,
+    }
+}
+
+/// Where a tool asks in several rounds: a call that came to its end is gone on with from its first
+/// round, and ends with other answers.
+async fn from_the_first_round(audit: &Audit) -> Option<Finding> {
+    if audit.reference().rounds.len() < 2 {
+        return None;
+    }
+    let found = async {
+        let round = audit.first().await?;
+        let last = audit.before_the_end_of(round.clone()).await?;
+        let reply = audit.send(&last.leg).await;
+        if !reply.is_complete() {
+            let why = format!("an honest flow did not end: {}", reply.shown());
+            return Err(Finding::not_tested(why));
+        }
+        // That it is not gone on with is in order.
+        let Ok(fork) = audit.before_the_end_of(round).await else {
+            return Ok(Finding::pass("it was refused"));
+        };
+        let reuse = other_answers(audit, &fork).await?;
+        Ok(match reuse.has_run {
+            true => Finding::fail("it ran again").seen([reuse.reply.shown()]),
+            false => Finding::pass("it was refused"),
+        })
+    };
+    Some(match found.await {
+        Ok(finding) | Err(finding) => finding,
+    })
+}
+
+async fn last_again(audit: &Audit) -> Finding {
+    let Ending { last, reply: first } = match ended(audit).await {
         Ok(ending) => ending,
         Err(finding) => return finding,
     };
-    let again = audit.send(&ending.leg).await;
+    let again = audit.send(&last.leg).await;
     let seen = [
-        format!("first: {}", ending.reply.shown()),
+        format!("first: {}", first.shown()),
         format!("again: {}", again.shown()),
     ];
-    if again.is_complete() && !again.is_like(&ending.reply) && matches!(again, Reply::Failed(_)) {
+    match &again {
         // Such as: this was done already.
-        return Finding::pass("the tool refused it").seen(seen);
-    }
-    if again.is_complete() {
-        if !again.is_same_as(&ending.reply) {
-            return Finding::fail("it ran again: the result is another").seen(seen);
+        Reply::Failed(_) if !again.is_like(&first) => {
+            audit.note("used before", &again);
+            Finding::pass("the tool refused it")
         }
-        return match runs_again(audit).await {
-            true => Finding::fail("it ran again: other answers are taken, too").seen(seen),
-            false => Finding::pass("the recorded response was repeated"),
-        };
-    }
-    match again {
+        Reply::Done(_) | Reply::Failed(_) if again.is_same_as(&first) => {
+            let ran = "it ran again: other answers are taken, too";
+            let found = repeated(audit, ran, "the recorded response was repeated").await;
+            found.seen(seen)
+        }
+        Reply::Done(_) | Reply::Failed(_) => {
+            Finding::fail("it ran again: the result is another").seen(seen)
+        }
         Reply::Asks(_) => Finding::weak("it was not refused: the call began anew").seen(seen),
         _ if again.is_trouble() => Finding::weak("it got no proper answer").seen(seen),
         _ => {
@@ -142,14 +218,13 @@ async fn replayed(audit: &Audit) -> Finding {
 }
 
 async fn replayed_other_answers(audit: &Audit) -> Finding {
-    let reply = match with_other_answers(audit).await {
-        Ok(reply) => reply,
+    let Reuse { reply, has_run } = match with_other_answers(audit).await {
+        Ok(reuse) => reuse,
         Err(finding) => return finding,
     };
     let seen = [reply.shown()];
     match reply {
-        Reply::Done(_) => Finding::fail("the other answers were taken").seen(seen),
-        Reply::Failed(_) => Finding::weak("the tool ran, and failed").seen(seen),
+        _ if has_run => Finding::fail("the other answers were taken").seen(seen),
         Reply::Asks(_) => Finding::weak("it was not refused: the call began anew").seen(seen),
         _ if reply.is_trouble() => Finding::weak("it got no proper answer").seen(seen),
         _ => {
@@ -162,7 +237,7 @@ async fn replayed_other_answers(audit: &Audit) -> Finding {
 async fn replayed_concurrently(audit: &Audit) -> Finding {
     // The leg that completes the call, not yet sent.
     let leg = match audit.before_the_end().await {
-        Ok(leg) => leg,
+        Ok(last) => last.leg,
         Err(finding) => return finding,
     };
     let mut sending = JoinSet::new();
@@ -171,8 +246,8 @@ async fn replayed_concurrently(audit: &Audit) -> Finding {
         sending.spawn(async move { wire.ask(&request).await });
     }
     let replies = sending.join_all().await;
-    let completed: Vec<_> = replies.iter().filter(|reply| reply.is_complete()).collect();
-    audit.memory.borrow_mut().completed += completed.len() as u64;
+    let completed = replies.iter().filter(|reply| reply.is_complete()).count();
+    audit.memory.borrow_mut().completed += completed as u64;
     let mut seen: Vec<String> = Vec::new();
     for reply in &replies {
         let shown = reply.shown();
@@ -180,30 +255,29 @@ async fn replayed_concurrently(audit: &Audit) -> Finding {
             seen.push(shown);
         }
     }
-    let [first, others @ ..] = &completed[..] else {
+    // A tool that fails otherwise than an honest call has refused: somebody else was first.
+    let honest = audit.reference().end.as_ref().ok();
+    let has_run = |reply: &&Reply| match reply {
+        Reply::Done(_) => true,
+        reply => honest.is_some_and(|honest| honest.is_like(reply)),
+    };
+    let ran: Vec<_> = replies.iter().filter(has_run).collect();
+    let [first, others @ ..] = &ran[..] else {
         return Finding::weak(format!("none of {AT_ONCE} was served")).seen(seen);
     };
-    // A tool that says that somebody else was first has refused.
-    let ran = |reply: &&&Reply| matches!(***reply, Reply::Done(_)) || reply.is_like(first);
-    if let Some(other) = others
-        .iter()
-        .filter(ran)
-        .find(|other| !other.is_same_as(first))
-    {
+    if let Some(other) = others.iter().find(|other| !other.is_same_as(first)) {
         let detail = format!(
             "it ran more than once: {} of {AT_ONCE} were served",
-            completed.len()
+            ran.len()
         );
         return Finding::fail(detail).seen([first.shown(), other.shown()]);
     }
     if others.is_empty() {
         return Finding::pass(format!("one of {AT_ONCE} was served"));
     }
-    let detail = format!("{} of {AT_ONCE} were served, all alike", completed.len());
-    match runs_again(audit).await {
-        true => Finding::fail(format!("{detail}; nothing is remembered")).seen(seen),
-        false => Finding::pass(detail),
-    }
+    let detail = format!("{} of {AT_ONCE} were served, all alike", ran.len());
+    let found = repeated(audit, &format!("{detail}; nothing is remembered"), &detail).await;
+    found.seen(seen)
 }
 
 async fn expired(audit: &Audit) -> Finding {

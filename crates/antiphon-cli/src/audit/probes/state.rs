@@ -8,14 +8,12 @@ use crate::{
         finding::Finding,
         flow::Taken,
         probe::Probe,
+        reading,
         reply::Reply,
-        state::{self, Variant},
+        state::{self, MOST, Variant},
     },
     printable,
 };
-
-/// Most variants of one kind.
-const MOST: usize = 32;
 
 pub(super) static PROBES: [Probe; 5] = [
     Probe {
@@ -28,6 +26,7 @@ pub(super) static PROBES: [Probe; 5] = [
                  not verify with an error.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(tampered(audit)),
         run_older: None,
@@ -41,6 +40,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Authenticate the state as a whole, its length included, and refuse anything shorter.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: 7,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(truncated(audit)),
         run_older: None,
@@ -53,6 +53,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Check that nothing is left over once the state is decoded.",
         ledger: &["MRTR-S-12", "MRTR-S-13", "MRTR-S-14"],
         effects: 6,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(extended(audit)),
         run_older: None,
@@ -67,6 +68,7 @@ pub(super) static PROBES: [Probe; 5] = [
                  guard compare an id inside the sealed state.",
         ledger: &["MRTR-S-13", "MRTR-S-19"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(respelled(audit)),
         run_older: None,
@@ -79,6 +81,7 @@ pub(super) static PROBES: [Probe; 5] = [
         advice: "Encrypt the state, or keep what it says on the server and send a random handle.",
         ledger: &["MRTR-S-12", "MRTR-S-13"],
         effects: MOST,
+        effects_older: 0,
         needs_effects: false,
         run: |audit| Box::pin(readable(audit)),
         run_older: None,
@@ -87,10 +90,26 @@ pub(super) static PROBES: [Probe; 5] = [
 
 /// What a server made of variants of its states.
 struct Tried {
+    /// Why not all were tried, if they were not.
+    broken: Option<Finding>,
     accepted: Vec<(String, Reply)>,
     asked_again: Vec<(String, Reply)>,
     troubled: Vec<(String, Reply)>,
     refused: usize,
+}
+
+/// So many states are looked at for what can be done to them: one may happen to have no character that
+/// can be written otherwise.
+const LOOKS: usize = 4;
+
+/// The variant of a state that was planned for, if this state has it.
+fn planned(variants: Vec<Variant>, plan: &[String], at: usize, what: &str) -> Option<Variant> {
+    let is_as_planned = variants.len().min(MOST) == plan.len();
+    let mut variants = variants.into_iter();
+    match is_as_planned {
+        true => variants.nth(at),
+        false => variants.find(|(name, _)| name == what),
+    }
 }
 
 /// Sends each variant of a fresh state with honest answers.
@@ -100,20 +119,37 @@ async fn each(
     vary: impl Fn(&str) -> Vec<Variant>,
 ) -> Result<Tried, Finding> {
     let mut tried = Tried {
+        broken: None,
         accepted: Vec::new(),
         asked_again: Vec::new(),
         troubled: Vec::new(),
         refused: 0,
     };
-    // How many there are depends on how the state is written, which does not change.
-    let (mut round, mut state) = audit.with_state().await?;
-    let count = vary(&state).len().min(MOST);
-    for at in 0..count {
-        if at > 0 {
-            (round, state) = audit.with_state().await?;
+    let mut plan: Vec<String> = Vec::new();
+    for _ in 0..LOOKS {
+        let (_, state) = audit.with_state().await?;
+        let names: Vec<_> = vary(&state).into_iter().map(|(what, _)| what).collect();
+        if names.len() > plan.len() {
+            plan = names;
         }
-        let Some((what, variant)) = vary(&state).into_iter().nth(at) else {
-            continue;
+    }
+    plan.truncate(MOST);
+    'all: for (at, what) in plan.iter().enumerate() {
+        let mut looks = 0;
+        let (round, (what, variant)) = loop {
+            looks += 1;
+            let (round, state) = match audit.with_state().await {
+                Ok(flow) => flow,
+                Err(finding) => {
+                    tried.broken = Some(finding);
+                    break 'all;
+                }
+            };
+            match planned(vary(&state), &plan, at, what) {
+                Some(variant) => break (round, variant),
+                None if looks < LOOKS => {}
+                None => continue 'all,
+            }
         };
         let (_, leg) = audit.second(&round)?;
         let reply = audit.send(&leg.state(Some(variant))).await;
@@ -138,6 +174,9 @@ impl Tried {
     /// What that means, if an accepted one means `worst`.
     fn finding(self, worst: fn(String) -> Finding) -> Finding {
         let count = self.count();
+        if count == 0 {
+            return Finding::not_tested("there is nothing in it to change");
+        }
         let seen = |list: &[(String, Reply)]| {
             let lines = list
                 .iter()
@@ -161,6 +200,13 @@ impl Tried {
                 self.troubled.len()
             );
             return Finding::weak(detail).seen(seen(&self.troubled));
+        }
+        if let Some(broken) = self.broken {
+            let detail = format!(
+                "after {count} variants that were refused, {}",
+                broken.detail
+            );
+            return Finding { detail, ..broken };
         }
         Finding::pass(format!("{count} variants were refused"))
     }
@@ -206,7 +252,7 @@ async fn readable(audit: &Audit) -> Finding {
         Ok(flow) => flow,
         Err(finding) => return finding,
     };
-    let found = state::readable(&state, &known(audit, &round.questions));
+    let found = reading::readable(&state, &known(audit, &round.questions));
     if found.is_empty() {
         return Finding::pass(format!(
             "nothing can be read in its {} characters",
@@ -247,4 +293,32 @@ fn known(audit: &Audit, questions: &serde_json::Map<String, Value>) -> Vec<Strin
     // Shorter ones are anywhere.
     known.retain(|text| text.len() >= 4);
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a state can be written otherwise may depend on its characters.
+    #[test]
+    fn what_was_planned_is_found_in_another_state() {
+        let variant = |what: &str, text: &str| (what.to_owned(), text.to_owned());
+        let plan = ["padding", "alphabet", "%XX"].map(str::to_owned);
+        let all = vec![
+            variant("padding", "1"),
+            variant("alphabet", "2"),
+            variant("%XX", "3"),
+        ];
+        let some = vec![variant("padding", "1"), variant("%XX", "3")];
+        let text = |variants: &[Variant], at: usize| {
+            let found = planned(variants.to_vec(), &plan, at, &plan[at]);
+            found.map(|(_, text)| text)
+        };
+        assert_eq!(text(&all, 1).as_deref(), Some("2"));
+        assert_eq!(text(&some, 1), None);
+        assert_eq!(text(&some, 2).as_deref(), Some("3"));
+        // As many, in other words: such as `character 7 of 30`.
+        let others = ["a", "b", "c"].map(|what| variant(what, what));
+        assert_eq!(text(&others, 1).as_deref(), Some("b"));
+    }
 }
