@@ -107,25 +107,24 @@ pub(crate) fn answer(
         }
         let mut observation = Observation::begin(endpoint, &message, inbound.transport);
         let headers = inbound.http.as_ref().map(|parts| &parts.headers);
-        let (answer, outcome) = match admit::request(&message, headers, endpoint) {
-            Ok((version, method)) => {
-                observation.speaks(version);
-                let request = Request {
-                    served: &served,
-                    message: &message,
-                    text,
-                    inbound: &inbound,
-                    outbox: &outbox,
-                };
-                // Pinned where it lies: moving it into its wrappers would copy all of it.
-                let request = pin!(request.run(version, method));
-                observation.run(request).await
+        let (version, method) = match admit::request(&message, headers, endpoint) {
+            Ok(admitted) => admitted,
+            Err(fault) => {
+                observation.end(Observed::Error(fault.error.code));
+                return Answer::fault(message.id(), &fault);
             }
-            Err(fault) => (
-                Answer::fault(message.id(), &fault),
-                Observed::Error(fault.error.code),
-            ),
         };
+        observation.speaks(version);
+        let request = Request {
+            served: &served,
+            message: &message,
+            text,
+            inbound: &inbound,
+            outbox: &outbox,
+        };
+        // Pinned where it lies: moving it into its wrappers would copy all of it.
+        let request = pin!(request.run(version, method));
+        let (answer, outcome) = observation.run(request).await;
         observation.end(outcome);
         answer
     }
@@ -337,7 +336,8 @@ async fn run<'a>(
         }
         Method::Complete => {
             let completion = params::completion(given)?;
-            let result = guarded(call, || service.complete(call, completion)).await?;
+            // Boxed: its result is large, and lies in the future of every other request.
+            let result = Box::pin(guarded(call, || service.complete(call, completion))).await?;
             let mut result = at_most_a_hundred(result);
             let meta = result.prepare();
             answer.complete(&result, meta.as_ref())

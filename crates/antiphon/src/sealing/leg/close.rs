@@ -48,19 +48,35 @@ impl Leg<'_> {
         }
         let answer = work.await;
         self.end_dialogue();
-        match answer {
-            Ok(Reply::InputRequired(input)) if self.seals_here() && self.pause().is_none() => {
-                let sealed = match self.unfinished() {
-                    None => self.seal_here(call, &input),
-                    Some(error) => Err(Unsealed::Request(error)),
-                };
-                self.sealed(input, sealed).0
-            }
-            Ok(Reply::InputRequired(input)) => {
-                Box::pin(self.close(call, Ok(Reply::InputRequired(input)))).await
-            }
-            answer => answer,
+        // Awaited on a line of its own, so that the future has no room for the answer.
+        let closing = match self.close_at_once(call, answer) {
+            Ok(answer) => return answer,
+            Err(input) => Box::pin(self.close(call, Ok(Reply::InputRequired(input)))),
+        };
+        closing.await
+    }
+
+    /// Closes a request that brought no state, if nothing has to be waited for.
+    ///
+    /// # Errors
+    /// The questions, if something has.
+    fn close_at_once<T>(
+        &self,
+        call: &raw::Call<'_>,
+        answer: Result<Reply<T>, Error>,
+    ) -> Result<Result<Reply<T>, Error>, InputRequired> {
+        let input = match answer {
+            Ok(Reply::InputRequired(input)) => input,
+            answer => return Ok(answer),
+        };
+        if !self.seals_here() || self.pause().is_some() {
+            return Err(input);
         }
+        let sealed = match self.unfinished() {
+            None => self.seal_here(call, &input),
+            Some(error) => Err(Unsealed::Request(error)),
+        };
+        Ok(self.sealed(input, sealed).0)
     }
 
     /// Questions with their state, or why there is none; and what that means for the state which came
