@@ -1,7 +1,5 @@
 //! Whether a request is let in: version and metadata, mirrored headers, method (AMB-02).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use antiphon_core::{
     envelope::{Message, Params, Slot},
     mirror::{self, Header},
@@ -171,11 +169,10 @@ pub(super) fn params(
     tool: &CallTool<'_>,
     headers: &HeaderMap,
 ) -> Result<(), ErrorObject> {
-    let asked = AssertUnwindSafe(|| service.header_params(call, tool.name));
-    let params = match catch_unwind(asked) {
+    let params = match unwind::caught(|| service.header_params(call, tool.name)) {
         Ok(Some(params)) => params,
         Ok(None) => return Ok(()),
-        Err(panic) => return Err(panicked(call, &unwind::text(&*panic))),
+        Err(panic) => return Err(panicked(call, &panic)),
     };
     let mirrored = |name: &str| match HeaderName::from_bytes(name.as_bytes()) {
         Ok(name) => header(Some(headers), &name),

@@ -4,7 +4,12 @@
 //! version and metadata, mirrored headers, method, parameters; then the service runs. Whatever
 //! it returns passes the capability gate and is written once.
 
-use std::{future::Future, pin::pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{self, Poll, ready},
+};
 
 use antiphon_core::{
     depth,
@@ -23,7 +28,8 @@ use super::{
     listen,
     observe::Observation,
     outbox::Outbox,
-    params, unwind,
+    params,
+    unwind::{self, Caught},
 };
 use crate::{
     auth::Principal,
@@ -336,8 +342,7 @@ async fn run<'a>(
         }
         Method::Complete => {
             let completion = params::completion(given)?;
-            // Boxed: its result is large, and lies in the future of every other request.
-            let result = Box::pin(guarded(call, || service.complete(call, completion))).await?;
+            let result = guarded(call, || service.complete(call, completion)).await?;
             let mut result = at_most_a_hundred(result);
             let meta = result.prepare();
             answer.complete(&result, meta.as_ref())
@@ -365,13 +370,35 @@ pub(crate) fn at_most_a_hundred(mut result: CompleteResult) -> CompleteResult {
 }
 
 /// Runs one method of the service; a panic is an internal error.
-pub(crate) async fn guarded<'a, T>(
-    call: &Call<'_>,
+///
+/// No `async fn`: its future would have room for what the method is given, beside the method's own.
+pub(crate) fn guarded<'c, 'd, 'a, T>(
+    call: &'c Call<'d>,
     start: impl FnOnce() -> Answering<'a, T>,
-) -> Result<T, ErrorObject> {
-    unwind::run(start)
-        .await
-        .unwrap_or_else(|panic| Err(panicked(call, &panic)))
+) -> Guarded<'c, 'd, 'a, T> {
+    Guarded {
+        call,
+        started: unwind::caught(start).map(Caught),
+    }
+}
+
+/// A method of the service as it runs, or the text of the panic in place of its start.
+pub(crate) struct Guarded<'c, 'd, 'a, T> {
+    call: &'c Call<'d>,
+    started: Result<Caught<Answering<'a, T>>, String>,
+}
+
+impl<T> Future for Guarded<'_, '_, '_, T> {
+    type Output = Result<T, ErrorObject>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let done = match &mut this.started {
+            Ok(running) => ready!(Pin::new(running).poll(context)),
+            Err(panic) => Err(std::mem::take(panic)),
+        };
+        Poll::Ready(done.unwrap_or_else(|panic| Err(panicked(this.call, &panic))))
+    }
 }
 
 pub(crate) fn panicked(call: &Call<'_>, panic: &str) -> ErrorObject {

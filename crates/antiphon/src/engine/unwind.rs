@@ -28,10 +28,12 @@ impl<F: Future + Unpin> Future for Caught<F> {
 
 /// Makes a future and runs it; a panic in either is an error with its text.
 pub(crate) async fn run<F: Future + Unpin>(make: impl FnOnce() -> F) -> Result<F::Output, String> {
-    match catch_unwind(AssertUnwindSafe(make)) {
-        Ok(future) => Caught(future).await,
-        Err(panic) => Err(text(&*panic)),
-    }
+    Caught(caught(make)?).await
+}
+
+/// Does something; a panic is an error with its text.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| text(&*panic))
 }
 
 /// The text of a caught panic.
