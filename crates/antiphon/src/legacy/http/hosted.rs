@@ -155,19 +155,19 @@ impl Hosted {
 
     /// Opens the stream of a response, or a standalone one, and says first what it is called if
     /// the client knows what for.
-    pub(super) fn open(&self, kind: Kind, retry: Option<Duration>) -> u64 {
+    pub(super) fn open(&self, kind: Kind, retry: Option<Duration>) -> Seat {
         let mut streams = self.lock();
         self.budgeted(|budget| {
-            let stream = streams.open(kind, Instant::now(), budget);
+            let seat = streams.open(kind, Instant::now(), budget);
             if kind == Kind::Standalone && self.is_over() {
                 // It was ended since it was found.
-                streams.close(stream, Instant::now());
+                streams.close(seat.stream, Instant::now());
             }
             if self.comes_back() {
                 let retry = retry.unwrap_or(budget.settings.retry);
-                streams.prime(stream, retry, budget);
+                streams.prime(seat.stream, retry, budget);
             }
-            stream
+            seat
         })
     }
 
@@ -185,11 +185,6 @@ impl Hosted {
         self.lock().let_go(stream, retry);
     }
 
-    /// What a stream is for, if there is such.
-    pub(super) fn kind(&self, stream: u64) -> Option<Kind> {
-        self.lock().kind(stream)
-    }
-
     /// Forgets that the client was to be told that nothing more comes, which was for those who
     /// listened then.
     pub(super) fn forget_end(&self) {
@@ -200,14 +195,13 @@ impl Hosted {
         }
     }
 
-    pub(super) fn attach(&self, stream: u64, last: Option<u64>) -> Result<Seat, Lost> {
-        let most = self.common.settings.streams;
+    pub(super) fn attach(&self, stream: u64, last: u64) -> Result<(Seat, Kind), Lost> {
         let mut streams = self.lock();
-        let seat = streams.attach(stream, last, most, Instant::now());
+        let attached = self.budgeted(|budget| streams.attach(stream, last, Instant::now(), budget));
         if self.is_over() {
             streams.close_standalone(Instant::now());
         }
-        seat
+        attached
     }
 
     pub(super) fn detach(&self, seat: Seat) {

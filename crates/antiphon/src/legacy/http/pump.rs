@@ -52,10 +52,9 @@ impl Calls {
             .slots
             .iter()
             .find_map(|slot| slot.outbox.let_go_after());
-        let stream = hosted.open(Kind::Response, retry);
-        let seat = hosted.attach(stream, None).ok()?;
+        let seat = hosted.open(Kind::Response, retry);
         let reader = Reader::new(hosted.clone(), seat, Kind::Response, around);
-        let mut pump = Pump::new(self, hosted, Some(stream), around);
+        let mut pump = Pump::new(self, hosted, Some(seat.stream), around);
         // What was said already is there when the stream is first read, and leaves with its head.
         pump.forward_waiting(context);
         pump.settle_finished();
@@ -226,8 +225,7 @@ mod tests {
     /// A call that has come to its end; what is said of it on its stream.
     fn said(hosted: &Arc<Hosted>, outbox: Outbox) -> Option<String> {
         outbox.settle(hosted, "7");
-        let stream = hosted.open(Kind::Response, None);
-        let mut seat = hosted.attach(stream, None).expect("it was just opened");
+        let mut seat = hosted.open(Kind::Response, None);
         let mut slot = Slot {
             running: None,
             outbox: Arc::new(outbox),
@@ -237,7 +235,7 @@ mod tests {
             }),
             settled: false,
         };
-        settle(&mut slot, hosted, Some(stream));
+        settle(&mut slot, hosted, Some(seat.stream));
         match hosted.take(&mut seat, &Context::from_waker(Waker::noop())) {
             Taken::Frame(frame) => Some(String::from_utf8(frame.to_vec()).expect("UTF-8")),
             Taken::Nothing | Taken::End => None,

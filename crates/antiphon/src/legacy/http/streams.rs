@@ -54,14 +54,23 @@ pub(super) enum Lost {
 }
 
 impl Streams {
-    /// Opens a stream.
-    pub(super) fn open(&mut self, kind: Kind, now: Instant, budget: Budget<'_>) -> u64 {
+    /// Opens a stream, and begins to read it: one that nobody reads may be forgotten at once.
+    pub(super) fn open(&mut self, kind: Kind, now: Instant, budget: Budget<'_>) -> Seat {
         self.make_room(None, STREAM_COST, budget);
         self.last += 1;
-        self.all.push_back(Stream::new(self.last, kind, now));
+        self.turns += 1;
+        let (stream, turn) = (self.last, self.turns);
+        let mut opened = Stream::new(stream, kind, now);
+        opened.reader = Some(Attached { turn, waker: None });
+        self.all.push_back(opened);
         self.standalone += usize::from(kind == Kind::Standalone);
         self.grow(STREAM_COST, budget);
-        self.last
+        self.end_oldest(budget.settings.streams, now);
+        Seat {
+            stream,
+            turn,
+            from: 0,
+        }
     }
 
     /// Says first what a stream is called.
@@ -140,37 +149,32 @@ impl Streams {
         }
     }
 
-    /// Begins to read a stream, from its beginning or after an event; whoever did so before stops.
+    /// Goes on to read a stream after an event; whoever read it before stops.
     pub(super) fn attach(
         &mut self,
         stream: u64,
-        last: Option<u64>,
-        most: usize,
+        last: u64,
         now: Instant,
-    ) -> Result<Seat, Lost> {
+        budget: Budget<'_>,
+    ) -> Result<(Seat, Kind), Lost> {
         let turn = self.turns + 1;
         let found = self.find(stream).ok_or(Lost::Stream)?;
-        let from = match last {
-            None => 0,
-            Some(last) => {
-                let (from, missing) = found.after(last).map_err(|_| Lost::Event)?;
-                if missing {
-                    tracing::warn!(
-                        "a client came back for events of which some are not kept any more; see \
-                         Sessions::event_bytes"
-                    );
-                }
-                from
-            }
-        };
+        let (from, missing) = found.after(last).map_err(|_| Lost::Event)?;
+        if missing {
+            tracing::warn!(
+                "a client came back for events of which some are not kept any more; see \
+                 Sessions::event_bytes"
+            );
+        }
+        let kind = found.kind;
         found.wake();
         found.let_go = None;
         // Whoever comes back to hear more does, although that was to be all.
         found.closed &= found.kind != Kind::Standalone;
         found.reader = Some(Attached { turn, waker: None });
         self.turns = turn;
-        self.end_oldest(most, now);
-        Ok(Seat { stream, turn, from })
+        self.end_oldest(budget.settings.streams, now);
+        Ok((Seat { stream, turn, from }, kind))
     }
 
     /// Standalone streams beyond what a session may have open.
@@ -223,11 +227,6 @@ impl Streams {
             .filter_map(turn)
             .max()
             .map(|(_, stream)| stream)
-    }
-
-    /// What a stream is for.
-    pub(super) fn kind(&self, stream: u64) -> Option<Kind> {
-        Some(self.all.get(self.position(stream)?)?.kind)
     }
 
     /// Has the reader of a stream look again.
@@ -398,7 +397,7 @@ mod tests {
             done
         }
 
-        fn open(&mut self, kind: Kind) -> u64 {
+        fn open(&mut self, kind: Kind) -> Seat {
             self.with(|streams, now, budget| streams.open(kind, now, budget))
         }
 
@@ -407,8 +406,9 @@ mod tests {
             self.with(|streams, _, budget| streams.push(stream, weight, message, budget))
         }
 
-        fn attach(&mut self, stream: u64, last: Option<u64>) -> Result<Seat, Lost> {
-            self.with(|streams, now, _| streams.attach(stream, last, 2, now))
+        fn attach(&mut self, stream: u64, last: u64) -> Result<Seat, Lost> {
+            self.with(|streams, now, budget| streams.attach(stream, last, now, budget))
+                .map(|(seat, _)| seat)
         }
 
         /// The numbers of the events that there are for a reader; `None` at the end.
@@ -433,35 +433,41 @@ mod tests {
     #[test]
     fn a_stream_is_gone_on_with_and_no_other() {
         let mut shelf = Shelf::new(Sessions::new());
-        let (one, two) = (shelf.open(Kind::Response), shelf.open(Kind::Response));
-        let mut seat = shelf.attach(one, None).expect("there");
+        let mut seat = shelf.open(Kind::Response);
+        let (one, two) = (seat.stream, shelf.open(Kind::Response).stream);
         shelf.push(one, Weight::Passing);
         shelf.push(two, Weight::Passing);
         shelf.push(one, Weight::Passing);
         assert_eq!(shelf.read(&mut seat).expect("open"), ["1-0", "1-1"]);
         shelf.leave(seat);
         shelf.push(one, Weight::Answer);
-        let mut again = shelf.attach(one, Some(0)).expect("there");
+        let mut again = shelf.attach(one, 0).expect("there");
         assert_eq!(shelf.read(&mut again).expect("open"), ["1-1", "1-2"]);
         shelf.with(|streams, now, _| streams.close(one, now));
         assert_eq!(shelf.read(&mut again), None);
-        assert_eq!(shelf.attach(one, Some(3)), Err(Lost::Event));
-        assert_eq!(
-            shelf.attach(two, Some(0)),
-            Err(Lost::Event),
-            "nobody has had it"
-        );
-        assert_eq!(shelf.attach(9, Some(0)), Err(Lost::Stream));
+        assert_eq!(shelf.attach(one, 3), Err(Lost::Event));
+        assert_eq!(shelf.attach(two, 0), Err(Lost::Event), "nobody has had it");
+        assert_eq!(shelf.attach(9, 0), Err(Lost::Stream));
     }
 
     #[test]
     fn a_stream_that_nobody_can_name_is_lost() {
         let mut shelf = Shelf::new(Sessions::new());
-        let stream = shelf.open(Kind::Response);
-        let seat = shelf.attach(stream, None).expect("there");
+        let seat = shelf.open(Kind::Response);
         shelf.leave(seat);
-        assert!(!shelf.push(stream, Weight::Question(1)));
+        assert!(!shelf.push(seat.stream, Weight::Question(1)));
         assert!(shelf.streams.is_empty());
+    }
+
+    /// LHTTP-S-12: whatever else the session does meanwhile, its client gets the stream it opens.
+    #[test]
+    fn a_stream_is_read_from_the_moment_it_is_opened() {
+        let settings = Sessions::new().replay(Duration::ZERO).event_bytes(1);
+        let mut shelf = Shelf::new(settings);
+        let mut seat = shelf.open(Kind::Standalone);
+        shelf.with(|streams, now, budget| streams.sweep(now, budget));
+        shelf.open(Kind::Response);
+        assert_eq!(shelf.read(&mut seat), Some(Vec::new()), "it is open");
     }
 
     #[test]
@@ -469,9 +475,8 @@ mod tests {
         let mut shelf = Shelf::new(Sessions::new().replay(Duration::from_secs(10)));
         let mut seats = Vec::new();
         for kind in [Kind::Response, Kind::Response, Kind::Standalone] {
-            let stream = shelf.open(kind);
-            let mut seat = shelf.attach(stream, None).expect("there");
-            shelf.push(stream, Weight::Answer);
+            let mut seat = shelf.open(kind);
+            shelf.push(seat.stream, Weight::Answer);
             shelf.read(&mut seat);
             seats.push(seat);
         }
@@ -491,20 +496,16 @@ mod tests {
     /// LHTTP-S-15
     #[test]
     fn messages_go_to_the_newest_reader() {
-        let mut shelf = Shelf::new(Sessions::new());
-        let first = shelf.open(Kind::Standalone);
-        let mut one = shelf.attach(first, None).expect("there");
-        let second = shelf.open(Kind::Standalone);
-        let two = shelf.attach(second, None).expect("there");
-        assert_eq!(shelf.streams.newest(), Some(second));
+        let mut shelf = Shelf::new(Sessions::new().streams(2));
+        let mut one = shelf.open(Kind::Standalone);
+        let two = shelf.open(Kind::Standalone);
+        assert_eq!(shelf.streams.newest(), Some(two.stream));
         shelf.leave(two);
-        assert_eq!(shelf.streams.newest(), Some(first));
-        let third = shelf.open(Kind::Standalone);
-        let three = shelf.attach(third, None).expect("there");
-        let fourth = shelf.open(Kind::Standalone);
-        shelf.attach(fourth, None).expect("there");
+        assert_eq!(shelf.streams.newest(), Some(one.stream));
+        let three = shelf.open(Kind::Standalone);
+        let four = shelf.open(Kind::Standalone);
         assert_eq!(shelf.read(&mut one), None, "two at most");
-        assert_eq!(shelf.streams.newest(), Some(fourth));
+        assert_eq!(shelf.streams.newest(), Some(four.stream));
         shelf.with(|streams, now, _| streams.close_standalone(now));
         assert_eq!(shelf.streams.newest(), None);
         shelf.leave(three);
@@ -513,8 +514,8 @@ mod tests {
     #[test]
     fn bytes_are_bounded_and_what_matters_stays() {
         let mut shelf = Shelf::new(Sessions::new().event_bytes(4000));
-        let stream = shelf.open(Kind::Response);
-        let mut seat = shelf.attach(stream, None).expect("there");
+        let mut seat = shelf.open(Kind::Response);
+        let stream = seat.stream;
         shelf.push(stream, Weight::Question(1));
         assert_eq!(shelf.read(&mut seat).expect("open"), ["1-0"]);
         for _ in 0..1000 {
@@ -524,7 +525,7 @@ mod tests {
         assert!(shelf.push(stream, Weight::Answer));
         let ids = shelf.read(&mut seat).expect("open");
         assert_eq!(ids.last().map(String::as_str), Some("1-1001"));
-        let mut again = shelf.attach(stream, Some(0)).expect("there");
+        let mut again = shelf.attach(stream, 0).expect("there");
         assert!(shelf.read(&mut again).is_some_and(|ids| ids.len() < 20));
         // Only what must be kept may exceed it.
         for _ in 0..100 {
@@ -539,14 +540,14 @@ mod tests {
     #[test]
     fn what_is_over_makes_room_first() {
         let mut shelf = Shelf::new(Sessions::new().event_bytes(1900));
-        let over = shelf.open(Kind::Response);
-        let mut seat = shelf.attach(over, None).expect("there");
+        let mut seat = shelf.open(Kind::Response);
+        let over = seat.stream;
         shelf.push(over, Weight::Answer);
         shelf.read(&mut seat);
         shelf.with(|streams, now, _| streams.close(over, now));
         shelf.leave(seat);
-        let running = shelf.open(Kind::Response);
-        let mut seat = shelf.attach(running, None).expect("there");
+        let mut seat = shelf.open(Kind::Response);
+        let running = seat.stream;
         shelf.push(running, Weight::Passing);
         for _ in 0..3 {
             shelf.push(running, Weight::Question(2));
@@ -554,8 +555,8 @@ mod tests {
         shelf.read(&mut seat);
         shelf.push(running, Weight::Question(1));
         shelf.push(running, Weight::Question(1));
-        assert_eq!(shelf.attach(over, Some(0)), Err(Lost::Stream));
-        assert_eq!(shelf.attach(running, Some(0)).map(|seat| seat.from), Ok(1));
+        assert_eq!(shelf.attach(over, 0), Err(Lost::Stream));
+        assert_eq!(shelf.attach(running, 0).map(|seat| seat.from), Ok(1));
     }
 
     /// Of what is kept for those who are away, also what matters has a bound.
@@ -563,15 +564,15 @@ mod tests {
     fn all_sessions_together_are_bounded() {
         let settings = Sessions::new().all_event_bytes(1000);
         let mut shelf = Shelf::new(settings);
-        let stream = shelf.open(Kind::Response);
-        let mut seat = shelf.attach(stream, None).expect("there");
+        let mut seat = shelf.open(Kind::Response);
+        let stream = seat.stream;
         for _ in 0..10 {
             assert!(shelf.push(stream, Weight::Question(1)), "somebody reads it");
         }
         shelf.read(&mut seat);
         shelf.leave(seat);
         assert!(!shelf.push(stream, Weight::Answer));
-        assert_eq!(shelf.attach(stream, Some(0)), Err(Lost::Stream));
+        assert_eq!(shelf.attach(stream, 0), Err(Lost::Stream));
     }
 
     /// LHTTP-S-07: whoever is told to come back finds what it is to come back for, however long it
@@ -580,8 +581,8 @@ mod tests {
     fn a_stream_that_lets_its_reader_go_is_kept_from_then_on() {
         let mut shelf = Shelf::new(Sessions::new().replay(Duration::from_secs(10)));
         shelf.now -= Duration::from_secs(60);
-        let stream = shelf.open(Kind::Standalone);
-        let mut seat = shelf.attach(stream, None).expect("there");
+        let mut seat = shelf.open(Kind::Standalone);
+        let stream = seat.stream;
         shelf.push(stream, Weight::Passing);
         assert_eq!(shelf.read(&mut seat).expect("open"), ["1-0"]);
         shelf.now += Duration::from_secs(60);
@@ -591,15 +592,15 @@ mod tests {
         shelf.leave(seat);
         shelf.now += Duration::from_secs(5);
         shelf.with(|streams, now, budget| streams.sweep(now, budget));
-        assert!(shelf.attach(stream, Some(0)).is_ok());
+        assert!(shelf.attach(stream, 0).is_ok());
     }
 
     /// What others leave behind does not cost a client that keeps up its messages.
     #[test]
     fn whoever_keeps_up_hears_all_there_is() {
         let mut shelf = Shelf::new(Sessions::new().all_event_bytes(2000));
-        let stream = shelf.open(Kind::Standalone);
-        let mut seat = shelf.attach(stream, None).expect("there");
+        let mut seat = shelf.open(Kind::Standalone);
+        let stream = seat.stream;
         shelf.push(stream, Weight::Passing);
         shelf.read(&mut seat);
         shelf.others = 10_000;

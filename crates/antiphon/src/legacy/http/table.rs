@@ -487,8 +487,7 @@ mod tests {
         let named = open(&table, Instant::now());
         let hosted = table.find(&named, None).expect("there");
         assert_eq!(table.end(&named, None), Ok(()));
-        let stream = hosted.open(Kind::Standalone, None);
-        let mut seat = hosted.attach(stream, None).expect("there");
+        let mut seat = hosted.open(Kind::Standalone, None);
         let context = Context::from_waker(Waker::noop());
         assert!(matches!(hosted.take(&mut seat, &context), Taken::Frame(_)));
         assert_eq!(hosted.take(&mut seat, &context), Taken::End);

@@ -66,24 +66,20 @@ pub(crate) fn get(
     let hosted = table.find(headers, principal)?;
     hosted.forget_end();
     let mut events = headers.get_all("last-event-id").iter();
-    let (stream, last, kind) = match (events.next(), events.next()) {
+    let (seat, kind) = match (events.next(), events.next()) {
         // One that was never sent an event says so by an empty id.
         (Some(event), None) if !event.is_empty() => {
             let event = event.to_str().ok().and_then(event_id);
-            let (stream, last) = event.ok_or_else(|| lost(Lost::Event).to(&hosted))?;
-            (stream, Some(last), hosted.kind(stream))
+            let attached = event
+                .ok_or(Lost::Event)
+                .and_then(|(stream, last)| hosted.attach(stream, last));
+            attached.map_err(|why| lost(why).to(&hosted))?
         }
         (_, Some(_)) => {
             return Err(Refused::new(400, "Last-Event-ID stands more than once").to(&hosted));
         }
-        _ => {
-            let stream = hosted.open(Kind::Standalone, None);
-            (stream, None, Some(Kind::Standalone))
-        }
+        _ => (hosted.open(Kind::Standalone, None), Kind::Standalone),
     };
-    let kind = kind.ok_or_else(|| lost(Lost::Stream).to(&hosted))?;
-    let seat = hosted.attach(stream, last);
-    let seat = seat.map_err(|why| lost(why).to(&hosted))?;
     Ok(Reader::new(hosted, seat, kind, around))
 }
 
