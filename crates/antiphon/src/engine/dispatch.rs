@@ -41,7 +41,7 @@ use crate::{
 pub(crate) struct Inbound {
     pub(crate) body: Bytes,
     pub(crate) transport: Transport,
-    pub(crate) http: Option<Parts>,
+    pub(crate) http: Option<Box<Parts>>,
     pub(crate) principal: Option<Arc<Principal>>,
     /// The connection's running requests, where ids must be kept apart.
     pub(crate) in_flight: Option<Arc<InFlight>>,
@@ -282,7 +282,7 @@ pub(crate) fn call<'a>(
         version,
         meta,
         principal: inbound.principal.as_deref(),
-        http: inbound.http.as_ref(),
+        http: inbound.http.as_deref(),
         outbox,
         log_level,
         progress_token,

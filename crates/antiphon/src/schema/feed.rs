@@ -200,22 +200,11 @@ impl<'a> Fed<'a> {
     }
 
     /// A probe may only have wanted to know whether what it gave is refused.
-    fn settled<T>(
-        self,
-        fields: &'static [&'static str],
-        read: Result<T, Misread>,
-    ) -> Result<T, Misread> {
-        match self.judged(fields, read.as_ref().err()) {
-            Some(end) => Err(end),
-            None => read,
-        }
-    }
-
     #[cold]
-    fn judged(self, fields: &'static [&'static str], error: Option<&Misread>) -> Option<Misread> {
+    fn refused(self, fields: &'static [&'static str], error: Misread) -> Misread {
         match self {
-            Self::Probe(probe) => probe.judged(fields, error),
-            _ => None,
+            Self::Probe(probe) => probe.refused(fields, error),
+            _ => error,
         }
     }
 
@@ -227,7 +216,7 @@ impl<'a> Fed<'a> {
             Given::F64(it) => visitor.visit_f64(it),
             other => Err(other.unfit(&visitor)),
         };
-        self.settled(&[], read)
+        read.map_err(|error| self.refused(&[], error))
     }
 
     #[inline(never)]
@@ -240,7 +229,7 @@ impl<'a> Fed<'a> {
             Given::F64(it) => visitor.visit_f64(it),
             other => Err(other.unfit(&visitor)),
         };
-        self.settled(&[], read)
+        read.map_err(|error| self.refused(&[], error))
     }
 
     #[inline(never)]
@@ -250,7 +239,7 @@ impl<'a> Fed<'a> {
             Given::Str(it) => visitor.visit_str(&it),
             other => Err(other.unfit(&visitor)),
         };
-        self.settled(&[], read)
+        read.map_err(|error| self.refused(&[], error))
     }
 
     #[inline(never)]
@@ -269,8 +258,9 @@ impl<'a> Fed<'a> {
         visitor: V,
     ) -> Result<V::Value, Misread> {
         let mut members = self.object(what, &visitor, type_name::<V>())?;
-        let read = visitor.visit_map(Rest(&mut members));
-        self.settled(fields, read)
+        visitor
+            .visit_map(Rest(&mut members))
+            .map_err(|error| self.refused(fields, error))
     }
 
     /// Whatever there is.
@@ -454,7 +444,9 @@ impl<'de> Deserializer<'de> for Fed<'_> {
         visitor: V,
     ) -> Result<V::Value, Misread> {
         let variant = self.variant(What::Enum(variants), &visitor, type_name::<V>())?;
-        self.settled(&[], visitor.visit_enum(&variant))
+        visitor
+            .visit_enum(&variant)
+            .map_err(|error| self.refused(&[], error))
     }
 }
 
@@ -477,11 +469,11 @@ impl<'a> Parts<'a> {
 
     /// The name of the next member.
     #[cold]
-    fn key(&self) -> Option<Fed<'_>> {
+    fn key(&self) -> Option<Name<'_>> {
         let (name, value) = self.all.get(self.taken)?;
-        Some(match value {
-            Fed::Json(_) => Fed::Key(name),
-            _ => Fed::Name(name),
+        Some(Name {
+            name,
+            of_json: matches!(value, Fed::Json(_)),
         })
     }
 
@@ -533,6 +525,54 @@ impl<'a> Parts<'a> {
                 Err(Misread::invalid_length(self.all.len(), &&*few))
             }
         }
+    }
+}
+
+/// What a member or a variant is called. Mostly a type looks for it among those it knows: for that
+/// little is compiled, because it is compiled for every type.
+struct Name<'a> {
+    name: &'a str,
+    /// A member's name in JSON may stand for a number.
+    of_json: bool,
+}
+
+impl<'a> Name<'a> {
+    fn fed(self) -> Fed<'a> {
+        match self.of_json {
+            true => Fed::Key(self.name),
+            false => Fed::Name(self.name),
+        }
+    }
+}
+
+macro_rules! as_fed {
+    ($($method:ident($($given:ident: $type:ty),*))*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($given: $type,)* visitor: V) -> Result<V::Value, Misread> {
+            self.fed().$method($($given,)* visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Name<'_> {
+    type Error = Misread;
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
+        visitor.visit_str(self.name)
+    }
+
+    as_fed! {
+        deserialize_any() deserialize_bool() deserialize_ignored_any() deserialize_option()
+        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
+        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_f32() deserialize_f64() deserialize_char() deserialize_str()
+        deserialize_string() deserialize_bytes() deserialize_byte_buf() deserialize_unit()
+        deserialize_seq() deserialize_map()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_struct(name: &'static str, fields: &'static [&'static str])
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 }
 
@@ -593,11 +633,15 @@ pub(super) enum Variant<'a> {
 
 impl<'a> Variant<'a> {
     #[cold]
-    fn name(&self) -> Fed<'_> {
-        match self {
-            Self::Bare(name) | Self::Holding(name, _) => Fed::Name(name),
-            Self::Probed(name, _) => Fed::Name(name),
-            Self::Stranger(_) => Fed::Name(NOBODY),
+    fn name(&self) -> Name<'_> {
+        let name: &str = match self {
+            Self::Bare(name) | Self::Holding(name, _) => name,
+            Self::Probed(name, _) => name,
+            Self::Stranger(_) => NOBODY,
+        };
+        Name {
+            name,
+            of_json: false,
         }
     }
 

@@ -68,26 +68,18 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Where only that was to be found out: whether what was given is refused. `fields` are those
-    /// of a struct.
-    pub(super) fn judged(
-        self,
-        fields: &'static [&'static str],
-        error: Option<&Misread>,
-    ) -> Option<Misread> {
+    /// What was given is refused. Where only that was to be found out, the trip ends here; where it
+    /// is accepted, it comes to no end. `fields` are those of a struct.
+    pub(super) fn refused(self, fields: &'static [&'static str], error: Misread) -> Misread {
         match self.goal {
-            Goal::Reach([Step::Fraction | Step::OutOfRange(_) | Step::Text(_)]) => {
-                Some(self.look(error.is_some()))
-            }
-            Goal::Reach([Step::Without(at)]) => {
-                let field = fields.get(*at)?;
-                Some(self.look(error.is_some_and(|it| it.misses(field))))
-            }
+            Goal::Reach([Step::Fraction | Step::OutOfRange(_) | Step::Text(_)]) => self.look(true),
+            Goal::Reach([Step::Without(at)]) => match fields.get(*at) {
+                Some(field) => self.look(error.misses(field)),
+                None => error,
+            },
             // Otherwise the name was accepted, and that is noted.
-            Goal::Reach([Step::Unknown]) if !error.is_some_and(Misread::is_done) => {
-                Some(self.look(error.is_some()))
-            }
-            _ => None,
+            Goal::Reach([Step::Unknown]) if !error.is_done() => self.look(true),
+            _ => error,
         }
     }
 

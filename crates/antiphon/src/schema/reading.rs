@@ -40,15 +40,21 @@ impl<T> Reading<T> {
     }
 }
 
+impl<T> Reading<T> {
+    /// In a function of its own, whose code is there once for all ways to read a type.
+    #[inline(never)]
+    fn put(&mut self, value: T) {
+        self.0 = Some(value);
+    }
+}
+
 impl<T: DeserializeOwned> Read for Reading<T> {
     fn json(&mut self, from: &mut Deserializer<StrRead<'_>>) -> serde_json::Result<()> {
-        self.0 = Some(decode_from(from)?);
-        Ok(())
+        decode_from(from).map(|value| self.put(value))
     }
 
     fn fed(&mut self, from: Fed<'_>) -> Result<(), Misread> {
-        self.0 = Some(T::deserialize(from)?);
-        Ok(())
+        T::deserialize(from).map(|value| self.put(value))
     }
 }
 

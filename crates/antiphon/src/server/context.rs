@@ -63,8 +63,6 @@ pub(crate) struct Scene<'a> {
     requested: &'a str,
     /// The MIME type a resource was registered with.
     mime_type: Option<&'a str>,
-    /// Whether a structured result has to be compared with its schema.
-    checks_output: bool,
     /// Whether the arguments are known to be right.
     checked: AtomicBool,
     /// Whether the handler is told that they are not.
@@ -138,7 +136,6 @@ impl<'a> Scene<'a> {
             required: None,
             requested: target,
             mime_type: None,
-            checks_output: false,
             checked: AtomicBool::new(false),
             told: AtomicBool::new(false),
             attached: OnceLock::new(),
@@ -163,11 +160,6 @@ impl<'a> Scene<'a> {
     pub(crate) fn reading(&mut self, requested: &'a str, mime_type: Option<&'a str>) -> &mut Self {
         self.requested = requested;
         self.mime_type = mime_type;
-        self
-    }
-
-    pub(crate) fn checking_output(&mut self, checks: bool) -> &mut Self {
-        self.checks_output = checks;
         self
     }
 
@@ -526,10 +518,6 @@ impl<'a> Context<'a> {
 
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         self.scene.mime_type
-    }
-
-    pub(crate) fn checks_output(&self) -> bool {
-        self.scene.checks_output
     }
 
     pub(crate) fn round(&self) -> Round<'a> {

@@ -112,8 +112,7 @@ impl Service for Hosted {
             let mut leg = Leg::new(&self.0.settings.sealing, bound);
             leg.open(call, tool.round).await?;
             let mut scene = Scene::new(call, tool.name, input, tool.round, &self.0);
-            (scene.continuing(&leg).mannered(entry.around()))
-                .checking_output(entry.checks_output());
+            scene.continuing(&leg).mannered(entry.around());
             let context = scene.context();
             let work = async {
                 let reply = entry::answer(&*entry, &context).await?;

@@ -257,13 +257,11 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let headers = HeaderParams::of(&input.schema)
             .map_err(|error| wrong("a bad `x-mcp-header`", &error))?;
         let mut output = None;
-        let mut checks_output = false;
         if let Some(described) = self.output {
             let bad = |error: &InvalidSchema| wrong("a bad output schema", error);
             let schema = described.schema.map_err(|error| bad(&error))?;
             if described.check {
                 output = Some(Checker::compile(&schema).map_err(|error| bad(&error))?);
-                checks_output = true;
             }
             definition.output_schema = Some(schema);
         }
@@ -279,7 +277,6 @@ impl<S: Send + Sync + 'static> Tool<S> {
                 checker,
                 checks_input: !input.enforced,
                 output,
-                checks_output,
                 headers: (!headers.is_empty()).then(|| Arc::new(headers)),
                 logs: self.logs,
             }),
@@ -305,7 +302,6 @@ struct About {
     checker: Checker,
     checks_input: bool,
     output: Option<Checker>,
-    checks_output: bool,
     headers: Option<Arc<HeaderParams>>,
     logs: bool,
 }
@@ -325,10 +321,6 @@ impl<S> ToolEntry<S> {
 
     pub(crate) fn checks_input(&self) -> bool {
         self.about.checks_input
-    }
-
-    pub(crate) fn checks_output(&self) -> bool {
-        self.about.checks_output
     }
 
     pub(crate) fn headers(&self) -> Option<&Arc<HeaderParams>> {

@@ -29,12 +29,7 @@ use super::{Context, Description, IntoReply, Rendered, Reply, Stop};
 pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoReply<CallToolResult> for Json<T> {
-    fn into_reply(self, call: &Context<'_>) -> Result<Reply<CallToolResult>, Stop> {
-        if call.checks_output() {
-            let value = serde_json::to_value(&self.0)?;
-            let result = CallToolResult::content(Vec::new()).structured(value);
-            return Ok(Reply::Complete(result));
-        }
+    fn into_reply(self, _: &Context<'_>) -> Result<Reply<CallToolResult>, Stop> {
         // Written once, and set in twice.
         let json = serde_json::value::to_raw_value(&self.0)?;
         Ok(Reply::Rendered(Rendered::structured(&json)?))

@@ -55,7 +55,7 @@ pin_project! {
         origin: Option<HeaderValue>,
         #[pin]
         body: Option<B>,
-        parts: Option<Parts>,
+        parts: Option<Box<Parts>>,
         step: Step,
     }
 
@@ -90,13 +90,19 @@ fn hosted(outbox: &Outbox) -> Option<Arc<Hosted>> {
 
 enum Step {
     /// Answered on its head.
-    Ready(Option<Response<Body>>),
+    Ready(Option<Box<Response<Body>>>),
     Verifying(Verifying),
     Reading(Reading),
     /// Until it is answered, or is a stream.
     Running(Option<Running>),
     /// Those of a session that have to wait, and batches.
     Calls(Option<Box<Calls>>),
+}
+
+impl Step {
+    fn ready(response: Response<Body>) -> Self {
+        Self::Ready(Some(Box::new(response)))
+    }
 }
 
 /// A body as it comes in: mostly in one piece, which is then not copied.
@@ -156,7 +162,7 @@ impl<B: http_body::Body> ResponseFuture<B> {
             shared,
             origin,
             body: Some(body),
-            parts: Some(parts),
+            parts: Some(Box::new(parts)),
             step,
         }
     }
@@ -171,14 +177,14 @@ impl<B> ResponseFuture<B> {
             origin: None,
             body: None,
             parts: None,
-            step: Step::Ready(Some(response)),
+            step: Step::ready(response),
         }
     }
 }
 
 /// The first step, by what the head says.
 fn begin(shared: &Arc<Shared>, parts: &Parts) -> (Option<HeaderValue>, Step) {
-    let refused = |response| Step::Ready(Some(response));
+    let refused = Step::ready;
     if let Some(published) = &shared.published
         && published.is_at(&parts.uri)
     {
@@ -220,7 +226,7 @@ fn proceed(shared: &Shared, parts: &Parts, principal: Option<Principal>) -> Step
     let verb = match head::check(&parts.method, &parts.headers, limit, kept) {
         Ok(Verb::Post) => return Step::Reading(Reading::new(principal)),
         Ok(verb) => verb,
-        Err(refused) => return Step::Ready(Some(response(&refused, kept))),
+        Err(refused) => return Step::ready(response(&refused, kept)),
     };
     let sessions = shared.sessions().expect("only sessions have other verbs");
     let (headers, principal) = (&parts.headers, principal.as_ref());
@@ -233,11 +239,11 @@ fn proceed(shared: &Shared, parts: &Parts, principal: Option<Principal>) -> Step
         Verb::Get | Verb::Post => older::get(sessions, headers, principal, shared.around())
             .map(|reader| events(Body::read(reader))),
     };
-    Step::Ready(Some(answered.unwrap_or_else(|refused| {
+    Step::ready(answered.unwrap_or_else(|refused| {
         let mut response = whole(Answer::error(refused.id(), refused.status, &refused.error));
         allow(&mut response, kept);
         response
-    })))
+    }))
 }
 
 fn response(refused: &Refused, kept: Kept) -> Response<Body> {
@@ -264,7 +270,7 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
         let mut this = self.project();
         loop {
             let mut response = match this.step {
-                Step::Ready(response) => response.take().expect("polled after it was ready"),
+                Step::Ready(response) => *response.take().expect("polled after it was ready"),
                 Step::Verifying(verifying) => match ready!(verifying.as_mut().poll(context)) {
                     Err(panic) => {
                         tracing::error!(panic, "the bearer verifier panicked");
@@ -355,12 +361,11 @@ impl<B: http_body::Body> Future for ResponseFuture<B> {
     }
 }
 
-/// Begins to run what a body holds. The head of the request stays where it is until it is moved to
-/// where it is used: it is large.
+/// Begins to run what a body holds.
 fn run(
     shared: &Shared,
     body: Bytes,
-    parts: &mut Option<Parts>,
+    parts: &mut Option<Box<Parts>>,
     principal: Option<Arc<Principal>>,
 ) -> Step {
     let post = match (&shared.older, &parts) {
@@ -371,7 +376,7 @@ fn run(
     };
     match post {
         Post::One => Step::Running(Some(call(shared, body, parts.take(), principal))),
-        Post::Refused(answer) => Step::Ready(Some(whole(answer))),
+        Post::Refused(answer) => Step::ready(whole(answer)),
         Post::Many(messages, hosted) => {
             let messages = messages.into_iter();
             let calls = messages.map(|body| call(shared, body, parts.clone(), principal.clone()));
@@ -385,7 +390,7 @@ fn run(
 fn call(
     shared: &Shared,
     body: Bytes,
-    http: Option<Parts>,
+    http: Option<Box<Parts>>,
     principal: Option<Arc<Principal>>,
 ) -> Running {
     let outbox = Arc::new(Outbox::new());
