@@ -15,18 +15,60 @@ use crate::raw::{Error, Listing, Pages, Rendered};
 pub(crate) struct Table<E, L>(RwLock<Rows<E, L>>);
 
 struct Rows<E, L> {
-    /// In the order they were added, so that lists are the same every time (TOOL-S-05).
-    rows: Vec<Row<E>>,
-    /// Names are the author's: nobody else can choose them so that they collide.
-    places: HashMap<String, usize, foldhash::fast::RandomState>,
+    names: Names,
+    /// In the order of their names.
+    entries: Vec<Arc<E>>,
     pages: OnceLock<Pages<L>>,
     hints: Hints,
 }
 
-struct Row<E> {
+/// What entries are called, in the order they were added, so that lists are the same every time
+/// (TOOL-S-05). Apart from the entries, whose types are the author's: this is not compiled anew for
+/// each of them.
+#[derive(Default)]
+struct Names {
+    all: Vec<Name>,
+    /// They are the author's: nobody else can choose them so that they collide.
+    places: HashMap<String, usize, foldhash::fast::RandomState>,
+}
+
+struct Name {
     key: String,
-    entry: Arc<E>,
     enabled: bool,
+}
+
+impl Names {
+    /// Adds one at the end; `false` if it is taken.
+    fn add(&mut self, key: &str, enabled: bool) -> bool {
+        if self.places.contains_key(key) {
+            return false;
+        }
+        self.places.insert(key.to_owned(), self.all.len());
+        let key = key.to_owned();
+        self.all.push(Name { key, enabled });
+        true
+    }
+
+    /// Takes one away; where it was.
+    fn remove(&mut self, key: &str) -> Option<usize> {
+        let place = self.places.remove(key)?;
+        self.all.remove(place);
+        for later in self.places.values_mut().filter(|later| **later > place) {
+            *later -= 1;
+        }
+        Some(place)
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        self.places.get(key).copied()
+    }
+
+    /// Hides or shows one: whether that changed anything.
+    fn enable(&mut self, key: &str, enabled: bool) -> Option<bool> {
+        let place = self.place(key)?;
+        let name = &mut self.all[place];
+        Some(std::mem::replace(&mut name.enabled, enabled) != enabled)
+    }
 }
 
 /// How a list is cut, and how long it may be kept.
@@ -39,11 +81,20 @@ pub(crate) struct Hints {
 impl<E, L> Default for Table<E, L> {
     fn default() -> Self {
         Self(RwLock::new(Rows {
-            rows: Vec::new(),
-            places: HashMap::default(),
+            names: Names::default(),
+            entries: Vec::new(),
             pages: OnceLock::new(),
             hints: Hints::default(),
         }))
+    }
+}
+
+impl<E, L> Rows<E, L> {
+    /// The entries that are enabled.
+    fn enabled(&self) -> impl Iterator<Item = &Arc<E>> {
+        let rows = self.names.all.iter().zip(&self.entries);
+        rows.filter(|(name, _)| name.enabled)
+            .map(|(_, entry)| entry)
     }
 }
 
@@ -56,16 +107,10 @@ impl<E, L> Table<E, L> {
 
     fn add(&self, key: &str, entry: Arc<E>, enabled: bool) -> bool {
         let mut rows = self.write();
-        if rows.places.contains_key(key) {
+        if !rows.names.add(key, enabled) {
             return false;
         }
-        let place = rows.rows.len();
-        rows.places.insert(key.to_owned(), place);
-        rows.rows.push(Row {
-            key: key.to_owned(),
-            entry,
-            enabled,
-        });
+        rows.entries.push(entry);
         rows.pages = OnceLock::new();
         true
     }
@@ -73,13 +118,10 @@ impl<E, L> Table<E, L> {
     /// Takes an entry away; whether there was one.
     pub(crate) fn remove(&self, key: &str) -> bool {
         let mut rows = self.write();
-        let Some(place) = rows.places.remove(key) else {
+        let Some(place) = rows.names.remove(key) else {
             return false;
         };
-        let removed = rows.rows.remove(place);
-        for later in rows.places.values_mut().filter(|later| **later > place) {
-            *later -= 1;
-        }
+        let removed = rows.entries.remove(place);
         rows.pages = OnceLock::new();
         drop(rows);
         // Only now: dropping a handler runs code of its author, which may come back here.
@@ -90,10 +132,10 @@ impl<E, L> Table<E, L> {
     /// Puts an entry in the place of one with the same key; `false` if there is none.
     fn replace(&self, key: &str, entry: Arc<E>) -> bool {
         let mut rows = self.write();
-        let Some(place) = rows.places.get(key).copied() else {
+        let Some(place) = rows.names.place(key) else {
             return false;
         };
-        let replaced = std::mem::replace(&mut rows.rows[place].entry, entry);
+        let replaced = std::mem::replace(&mut rows.entries[place], entry);
         rows.pages = OnceLock::new();
         drop(rows);
         drop(replaced);
@@ -103,9 +145,7 @@ impl<E, L> Table<E, L> {
     /// Hides or shows an entry: whether that changed anything, `None` if there is no such entry.
     pub(crate) fn enable(&self, key: &str, enabled: bool) -> Option<bool> {
         let mut rows = self.write();
-        let place = *rows.places.get(key)?;
-        let row = &mut rows.rows[place];
-        let changed = std::mem::replace(&mut row.enabled, enabled) != enabled;
+        let changed = rows.names.enable(key, enabled)?;
         if changed {
             rows.pages = OnceLock::new();
         }
@@ -115,35 +155,35 @@ impl<E, L> Table<E, L> {
     /// The entry of this name, if it is enabled.
     pub(crate) fn get(&self, key: &str) -> Option<Arc<E>> {
         let rows = self.read();
-        let row = &rows.rows[*rows.places.get(key)?];
-        row.enabled.then(|| row.entry.clone())
+        let place = rows.names.place(key)?;
+        let enabled = rows.names.all[place].enabled;
+        enabled.then(|| rows.entries[place].clone())
     }
 
     /// The first enabled entry that `test` takes, with what it makes of it.
     pub(crate) fn find<T>(&self, test: impl Fn(&E) -> Option<T>) -> Option<(Arc<E>, T)> {
         let rows = self.read();
-        let mut enabled = rows.rows.iter().filter(|row| row.enabled);
-        enabled.find_map(|row| Some((row.entry.clone(), test(&row.entry)?)))
+        rows.enabled()
+            .find_map(|entry| Some((entry.clone(), test(entry)?)))
     }
 
     /// Whether there is an entry, enabled or not, that `test` takes.
     pub(crate) fn any(&self, test: impl Fn(&E) -> bool) -> bool {
-        self.read().rows.iter().any(|row| test(&row.entry))
+        self.read().entries.iter().any(|entry| test(entry))
     }
 
     /// The enabled entries.
     pub(crate) fn entries(&self) -> Vec<Arc<E>> {
-        let rows = self.read();
-        let enabled = rows.rows.iter().filter(|row| row.enabled);
-        enabled.map(|row| row.entry.clone()).collect()
+        self.read().enabled().cloned().collect()
     }
 
     /// Another table with the same rows, each made into something else.
     pub(crate) fn map<F>(&self, make: impl Fn(&E) -> F) -> Table<F, L> {
         let table = Table::default();
-        table.set_hints(|hints| *hints = self.read().hints);
-        for row in &self.read().rows {
-            table.add(&row.key, Arc::new(make(&row.entry)), row.enabled);
+        let rows = self.read();
+        table.set_hints(|hints| *hints = rows.hints);
+        for (name, entry) in rows.names.all.iter().zip(&rows.entries) {
+            table.add(&name.key, Arc::new(make(entry)), name.enabled);
         }
         table
     }
@@ -153,8 +193,16 @@ impl<E, L> Table<E, L> {
     pub(crate) fn append(&self, other: &Self, make: impl Fn(&E) -> E) -> Result<(), String> {
         let rows: Vec<_> = {
             let other = other.read();
-            let made = |row: &Row<E>| (row.key.clone(), Arc::new(make(&row.entry)), row.enabled);
-            other.rows.iter().map(made).collect()
+            let made = |(name, entry): (&Name, &Arc<E>)| {
+                (name.key.clone(), Arc::new(make(entry)), name.enabled)
+            };
+            other
+                .names
+                .all
+                .iter()
+                .zip(&other.entries)
+                .map(made)
+                .collect()
         };
         for (key, entry, enabled) in rows {
             if !self.add(&key, entry, enabled) {
@@ -195,9 +243,8 @@ where
     ) -> Result<Rendered<L>, Error> {
         let rows = self.read();
         let render = || {
-            let enabled = rows.rows.iter().filter(|row| row.enabled);
-            let list = list(enabled.map(|row| &*row.entry).collect(), rows.hints);
-            cut(list, rows.hints)
+            let enabled = rows.enabled().map(|entry| &**entry).collect();
+            cut(list(enabled, rows.hints), rows.hints)
         };
         rows.pages.get_or_init(render).page(cursor)
     }
@@ -218,7 +265,7 @@ impl<E, L> fmt::Debug for Table<E, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.read();
         f.debug_list()
-            .entries(rows.rows.iter().map(|row| &row.key))
+            .entries(rows.names.all.iter().map(|name| &name.key))
             .finish()
     }
 }

@@ -42,8 +42,14 @@ use crate::{
 /// description.
 #[must_use = "add it to a server"]
 pub struct Tool<S = ()> {
-    definition: types::Tool,
+    draft: Draft,
     handler: Arc<dyn Run<CallToolResult, S>>,
+}
+
+/// All of a tool but its handler, before it is checked. What is done with it need not know the
+/// server's state, so that it is not compiled anew in every user's crate.
+struct Draft {
+    definition: types::Tool,
     around: Around,
     scopes: Vec<String>,
     input: Option<Result<Described, InvalidSchema>>,
@@ -67,19 +73,15 @@ impl<S: Send + Sync + 'static> Tool<S> {
         F::Output: IntoReply<CallToolResult>,
         M: Extract<S>,
     {
-        Self::described(
-            name.into(),
-            Arc::new(Typed::new(handler)),
-            &[M::describe, F::Output::describe],
-        )
+        Self {
+            draft: Draft::new(name.into(), &[M::describe, F::Output::describe]),
+            handler: Arc::new(Typed::new(handler)),
+        }
     }
+}
 
-    /// One whose types are forgotten.
-    fn described(
-        name: String,
-        handler: Arc<dyn Run<CallToolResult, S>>,
-        describe: &[fn(&mut Description)],
-    ) -> Self {
+impl Draft {
+    fn new(name: String, describe: &[fn(&mut Description)]) -> Self {
         let mut description = Description::default();
         for describe in describe {
             describe(&mut description);
@@ -92,7 +94,6 @@ impl<S: Send + Sync + 'static> Tool<S> {
         } = description.into_parts();
         Self {
             definition: types::Tool::new(name, Map::new()),
-            handler,
             around: Around::default(),
             scopes: Vec::new(),
             input,
@@ -109,19 +110,19 @@ impl<S: Send + Sync + 'static> Tool<S> {
 impl<S> Tool<S> {
     /// Its name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
+        self.draft.definition.title = Some(title.into());
         self
     }
 
     /// What it does, for the model.
     pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.definition.description = Some(text.into());
+        self.draft.definition.description = Some(text.into());
         self
     }
 
     /// A picture of it; several are alternatives.
     pub fn icon(mut self, icon: impl Into<Icon>) -> Self {
-        let icons = self.definition.icons.get_or_insert_default();
+        let icons = self.draft.definition.icons.get_or_insert_default();
         icons.push(icon.into());
         self
     }
@@ -161,26 +162,26 @@ impl<S> Tool<S> {
     }
 
     fn hints(&mut self) -> &mut ToolAnnotations {
-        self.definition.annotations.get_or_insert_default()
+        self.draft.definition.annotations.get_or_insert_default()
     }
 
     /// What the protocol has no place for.
     pub fn meta(mut self, meta: MetaObject) -> Self {
-        self.definition.meta = Some(meta);
+        self.draft.definition.meta = Some(meta);
         self
     }
 
     /// A JSON Schema for the arguments, instead of the one of the handler's types. Arguments are
     /// checked against it before the handler runs.
     pub fn input_schema(mut self, schema: impl Into<Value>) -> Self {
-        self.input = Some(schema::raw_input(schema.into()));
+        self.draft.input = Some(schema::raw_input(schema.into()));
         self
     }
 
     /// The structured result is a `T`; every result is checked against its schema (TOOL-S-21).
     /// Not needed for handlers that return [`Json<T>`](crate::Json).
     pub fn output<T: JsonSchema>(mut self) -> Self {
-        self.output = schema::output::<T>().map(|described| Output {
+        self.draft.output = schema::output::<T>().map(|described| Output {
             schema: Ok(described.schema),
             check: true,
         });
@@ -189,7 +190,7 @@ impl<S> Tool<S> {
 
     /// The structured result is as this JSON Schema says; every result is checked against it.
     pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
-        self.output = Some(Output {
+        self.draft.output = Some(Output {
             schema: match schema.into() {
                 Value::Object(schema) => Ok(schema),
                 _ => Err(InvalidSchema::new("an output schema is an object")),
@@ -204,13 +205,13 @@ impl<S> Tool<S> {
     /// told with `403` which there are (AUTH-S-13), before anything of this runs. Without a verifier
     /// nobody has any. On stdio the user who started the program may do all.
     pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self.draft.scopes.extend(scopes.into_iter().map(Into::into));
         self
     }
 
     /// Runs `layer` around this tool, inside the layers it has.
     pub fn layer(mut self, layer: impl Layer) -> Self {
-        self.around.layers.push(Arc::new(layer));
+        self.draft.around.layers.push(Arc::new(layer));
         self
     }
 }
@@ -219,22 +220,27 @@ impl<S: Send + Sync + 'static> Tool<S> {
     /// The same tool with its state, for a server that has none or another.
     pub fn with_state<Other>(self, state: S) -> Tool<Other> {
         Tool {
-            definition: self.definition,
+            draft: self.draft,
             handler: Arc::new(Bound {
                 handler: self.handler,
                 state,
             }),
-            around: self.around,
-            scopes: self.scopes,
-            input: self.input,
-            output: self.output,
-            graph: self.graph,
-            logs: self.logs,
         }
     }
 
-    /// Checks everything there is to check.
     pub(crate) fn finish(self) -> Result<ToolEntry<S>, RegistrationError> {
+        let (around, about) = self.draft.finish()?;
+        Ok(ToolEntry {
+            handler: self.handler,
+            around,
+            about,
+        })
+    }
+}
+
+impl Draft {
+    /// Checks everything there is to check.
+    fn finish(self) -> Result<(Around, Arc<About>), RegistrationError> {
         let mut definition = self.definition;
         check_tool_name(&definition.name)?;
         let name = definition.name.clone();
@@ -269,24 +275,21 @@ impl<S: Send + Sync + 'static> Tool<S> {
         if definition.description.is_none() {
             definition.description = input.description;
         }
-        Ok(ToolEntry {
-            handler: self.handler,
-            around,
-            about: Arc::new(About {
-                definition,
-                checker,
-                checks_input: !input.enforced,
-                output,
-                headers: (!headers.is_empty()).then(|| Arc::new(headers)),
-                logs: self.logs,
-            }),
-        })
+        let about = Arc::new(About {
+            definition,
+            checker,
+            checks_input: !input.enforced,
+            output,
+            headers: (!headers.is_empty()).then(|| Arc::new(headers)),
+            logs: self.logs,
+        });
+        Ok((around, about))
     }
 }
 
 impl<S> fmt::Debug for Tool<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tool").field(&self.definition).finish()
+        f.debug_tuple("Tool").field(&self.draft.definition).finish()
     }
 }
 
