@@ -69,8 +69,8 @@ fn agrees(message: &Message<'_>, shape: Shape, value: &Value) {
         ("uri", &params.uri),
         ("cursor", &params.cursor),
         ("requestState", &params.request_state),
-        ("protocolVersion", &params.protocol_version),
-        ("reason", &params.reason),
+        ("reason", &params.rare().reason),
+        ("protocolVersion", &params.rare().protocol_version),
     ];
     for (name, slot) in slots {
         let same = match (slot, value["params"].get(name)) {
@@ -84,11 +84,11 @@ fn agrees(message: &Message<'_>, shape: Shape, value: &Value) {
     let raws = [
         ("arguments", params.arguments),
         ("inputResponses", params.input_responses),
-        ("ref", params.reference),
-        ("argument", params.argument),
-        ("context", params.context),
-        ("notifications", params.notifications),
-        ("requestId", params.request_id),
+        ("ref", params.rare().reference),
+        ("argument", params.rare().argument),
+        ("context", params.rare().context),
+        ("notifications", params.rare().notifications),
+        ("requestId", params.rare().request_id),
     ];
     for (name, raw) in raws {
         let read = raw.map(|raw| serde_json::from_str(raw.get()).expect("JSON"));

@@ -90,14 +90,19 @@ pub struct Params<'a> {
     pub cursor: Slot<'a>,
     /// `requestState` of a retry.
     pub request_state: Slot<'a>,
-    /// `protocolVersion` of a legacy `initialize`.
-    pub protocol_version: Slot<'a>,
-    /// `reason` of a cancellation.
-    pub reason: Slot<'a>,
     /// `arguments`, as they came.
     pub arguments: Option<&'a RawValue>,
     /// `inputResponses`, as they came.
     pub input_responses: Option<&'a RawValue>,
+    rare: Option<Box<Rare<'a>>>,
+    /// A name that stands twice where that would be ambiguous.
+    pub repeated: Option<&'static str>,
+}
+
+/// Parameters of methods that are called now and then, apart from the others: a message is held
+/// for as long as its call runs.
+#[derive(Debug, Default)]
+pub struct Rare<'a> {
     /// `ref` of a completion.
     pub reference: Option<&'a RawValue>,
     /// `argument` of a completion.
@@ -108,8 +113,26 @@ pub struct Params<'a> {
     pub notifications: Option<&'a RawValue>,
     /// `requestId` of a cancellation.
     pub request_id: Option<&'a RawValue>,
-    /// A name that stands twice where that would be ambiguous.
-    pub repeated: Option<&'static str>,
+    /// `reason` of a cancellation.
+    pub reason: Slot<'a>,
+    /// `protocolVersion` of a legacy `initialize`.
+    pub protocol_version: Slot<'a>,
+}
+
+impl<'a> Params<'a> {
+    /// The parameters of methods that are called now and then; all absent for others.
+    pub fn rare(&self) -> &Rare<'a> {
+        const NONE: &Rare<'static> = &Rare {
+            reference: None,
+            argument: None,
+            context: None,
+            notifications: None,
+            request_id: None,
+            reason: Slot::Absent,
+            protocol_version: Slot::Absent,
+        };
+        self.rare.as_deref().unwrap_or(NONE)
+    }
 }
 
 /// Whether `params` was there, and right.
@@ -498,27 +521,33 @@ impl<'de> Visitor<'de> for Into<'_, Params<'de>> {
                     params.cursor = map.next_value()?;
                 }
                 "ref" => {
-                    once!(params, "ref", params.reference.is_some());
-                    params.reference = Some(map.next_value()?);
+                    once!(params, "ref", params.rare().reference.is_some());
+                    params.rare.get_or_insert_default().reference = Some(map.next_value()?);
                 }
                 "argument" => {
-                    once!(params, "argument", params.argument.is_some());
-                    params.argument = Some(map.next_value()?);
+                    once!(params, "argument", params.rare().argument.is_some());
+                    params.rare.get_or_insert_default().argument = Some(map.next_value()?);
                 }
                 "context" => {
-                    once!(params, "context", params.context.is_some());
-                    params.context = Some(map.next_value()?);
+                    once!(params, "context", params.rare().context.is_some());
+                    params.rare.get_or_insert_default().context = Some(map.next_value()?);
                 }
                 "notifications" => {
-                    once!(params, "notifications", params.notifications.is_some());
-                    params.notifications = Some(map.next_value()?);
+                    once!(
+                        params,
+                        "notifications",
+                        params.rare().notifications.is_some()
+                    );
+                    params.rare.get_or_insert_default().notifications = Some(map.next_value()?);
                 }
                 "requestId" => {
-                    once!(params, "requestId", params.request_id.is_some());
-                    params.request_id = Some(map.next_value()?);
+                    once!(params, "requestId", params.rare().request_id.is_some());
+                    params.rare.get_or_insert_default().request_id = Some(map.next_value()?);
                 }
-                "reason" => params.reason = map.next_value()?,
-                "protocolVersion" => params.protocol_version = map.next_value()?,
+                "reason" => params.rare.get_or_insert_default().reason = map.next_value()?,
+                "protocolVersion" => {
+                    params.rare.get_or_insert_default().protocol_version = map.next_value()?;
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }

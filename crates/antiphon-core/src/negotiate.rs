@@ -225,7 +225,12 @@ fn without_version(message: &Message<'_>, header: Header<'_>, served: &[Version]
             return Fault::not_found("initialize");
         }
         // ERA-S-05: name what is served, so that the other side can tell its user.
-        let proposed = message.params.protocol_version.as_str().unwrap_or_default();
+        let proposed = message
+            .params
+            .rare()
+            .protocol_version
+            .as_str()
+            .unwrap_or_default();
         return unsupported(proposed, served);
     }
     match header {

@@ -423,9 +423,9 @@ fn notification(message: &Message<'_>, inbound: &Inbound) -> Answer {
 
 /// Cancels the request that a notification names.
 pub(crate) fn cancel(in_flight: &InFlight, message: &Message<'_>) {
-    let reason = message.params.reason.as_str().unwrap_or_default();
-    let id = message
-        .params
+    let cancelled = message.params.rare();
+    let reason = cancelled.reason.as_str().unwrap_or_default();
+    let id = cancelled
         .request_id
         .and_then(|raw| RequestId::from_raw(raw.get()));
     match id {

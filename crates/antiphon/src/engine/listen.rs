@@ -53,7 +53,7 @@ pub(crate) async fn run<'a>(
     call: &'a Call<'a>,
     params: &Params<'_>,
 ) -> Result<Tagged<'a>, ErrorObject> {
-    let asked = filter(params.notifications)?;
+    let asked = filter(params.rare().notifications)?;
     let limits = &endpoint.limits;
     let uris = asked.resource_subscriptions.as_ref().map_or(0, Vec::len);
     if uris > limits.listen_uris {

@@ -44,8 +44,9 @@ pub(crate) fn list<'a>(params: &'a Params<'_>) -> Result<List<'a>, ErrorObject> 
 
 pub(crate) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
     let invalid = |name: &str, why: &str| ErrorObject::invalid_params(format!("`{name}`: {why}"));
-    let (Some(reference), Some(argument)) = (params.reference, params.argument) else {
-        let missing = if params.reference.is_none() {
+    let asked = params.rare();
+    let (Some(reference), Some(argument)) = (asked.reference, asked.argument) else {
+        let missing = if asked.reference.is_none() {
             "ref"
         } else {
             "argument"
@@ -56,7 +57,7 @@ pub(crate) fn completion(params: &Params<'_>) -> Result<Complete, ErrorObject> {
         read(reference).map_err(|error| invalid("ref", &error))?,
         read(argument).map_err(|error| invalid("argument", &error))?,
     );
-    if let Some(context) = object_of("context", params.context)? {
+    if let Some(context) = object_of("context", asked.context)? {
         let context = read(context).map_err(|error| invalid("context", &error))?;
         completion.context = Some(context);
     }

@@ -103,9 +103,9 @@ impl<S> Future for Attended<S>
 where
     S: HttpService<Incoming, ResBody = Body, Error = Infallible>,
 {
-    type Output = hyper::Result<()>;
+    type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut this = self.project();
         let first = !std::mem::replace(this.begun, true);
         if first || this.look.is_elapsed() {
@@ -120,6 +120,10 @@ where
             *this.told = true;
             this.connection.as_mut().graceful_shutdown();
         }
-        this.connection.poll(context)
+        this.connection.poll(context).map(|ended| {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended");
+            }
+        })
     }
 }

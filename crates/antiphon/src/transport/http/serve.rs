@@ -165,12 +165,14 @@ const HEAD_BYTES: usize = 64 * 1024;
 /// How long a client may take to send a head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-async fn connection(
+/// No `async fn`: its future would have room for its arguments beside the connection, for each of
+/// those that are open.
+fn connection(
     stream: TcpStream,
     service: HttpService,
     path: Arc<Option<String>>,
     stopping: CancellationToken,
-) {
+) -> impl Future<Output = ()> + Send {
     _ = stream.set_nodelay(true);
     let answer = service_fn(move |request: Request<Incoming>| {
         // Strangers are refused wherever they knock.
@@ -187,7 +189,5 @@ async fn connection(
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(Watched::new(stream)), answer);
-    if let Err(error) = Attended::new(connection, stopping).await {
-        tracing::debug!(%error, "a connection ended");
-    }
+    Attended::new(connection, stopping)
 }
