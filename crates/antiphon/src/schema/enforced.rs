@@ -38,7 +38,8 @@ pub(super) fn is_as_strict(into: &mut dyn Read, schema: &Map<String, Value>) -> 
             return true;
         };
         let probe = Probe::new(&survey, survey.place(&root), Goal::Reach(&path));
-        // A type that swallows the probe's error would swallow others too.
+        // A type that swallows the probe's error would swallow others too, and one that accepts what
+        // it should refuse has none.
         let end = into.fed(Fed::Probe(probe));
         if !end.is_err_and(|it| it.is_done()) || !survey.settled() {
             return false;

@@ -547,7 +547,11 @@ impl<'a> Name<'a> {
 
 macro_rules! as_fed {
     ($($method:ident($($given:ident: $type:ty),*))*) => {$(
-        fn $method<V: Visitor<'de>>(self, $($given: $type,)* visitor: V) -> Result<V::Value, Misread> {
+        fn $method<V: Visitor<'de>>(
+            self,
+            $($given: $type,)*
+            visitor: V,
+        ) -> Result<V::Value, Misread> {
             self.fed().$method($($given,)* visitor)
         }
     )*};

@@ -90,11 +90,14 @@ impl<E, L> Default for Table<E, L> {
 }
 
 impl<E, L> Rows<E, L> {
+    fn all(&self) -> impl Iterator<Item = (&Name, &Arc<E>)> {
+        self.names.all.iter().zip(&self.entries)
+    }
+
     /// The entries that are enabled.
     fn enabled(&self) -> impl Iterator<Item = &Arc<E>> {
-        let rows = self.names.all.iter().zip(&self.entries);
-        rows.filter(|(name, _)| name.enabled)
-            .map(|(_, entry)| entry)
+        let enabled = self.all().filter(|(name, _)| name.enabled);
+        enabled.map(|(_, entry)| entry)
     }
 }
 
@@ -182,7 +185,7 @@ impl<E, L> Table<E, L> {
         let table = Table::default();
         let rows = self.read();
         table.set_hints(|hints| *hints = rows.hints);
-        for (name, entry) in rows.names.all.iter().zip(&rows.entries) {
+        for (name, entry) in rows.all() {
             table.add(&name.key, Arc::new(make(entry)), name.enabled);
         }
         table
@@ -196,13 +199,7 @@ impl<E, L> Table<E, L> {
             let made = |(name, entry): (&Name, &Arc<E>)| {
                 (name.key.clone(), Arc::new(make(entry)), name.enabled)
             };
-            other
-                .names
-                .all
-                .iter()
-                .zip(&other.entries)
-                .map(made)
-                .collect()
+            other.all().map(made).collect()
         };
         for (key, entry, enabled) in rows {
             if !self.add(&key, entry, enabled) {
